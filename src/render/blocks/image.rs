@@ -8,9 +8,10 @@ use super::builder::BlockBuilder;
 use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::TINY_FONT_PX;
 use super::inline::HostRun;
+use super::visibility::is_hidden_box;
 use super::{Block, BlockKind};
 use crate::render::body::{BodySpan, SpanRole, SpanStyle, push_span};
-use crate::render::css::{Display, Length};
+use crate::render::css::{ComputedStyle, Display, Length};
 use crate::render::html::{Dom, NodeId};
 use crate::render::links;
 use crate::text::format::{excerpt, is_listed};
@@ -272,7 +273,13 @@ impl BlockBuilder<'_> {
         let kind = self.dom.attribute(id, "type").unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
         let style = &self.styles[id];
-        if context.hidden || !style.visible {
+        let field = ComputedStyle {
+            display: Display::InlineBlock,
+            overflow_clipped: true,
+            ..*style
+        };
+        let is_hidden = is_hidden_box(&field, context.available_width, self.cursor.y);
+        if context.hidden || !style.visible || is_hidden {
             return;
         }
         if kind == "radio" || (kind == "checkbox" && self.is_choice(id)) {

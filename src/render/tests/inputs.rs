@@ -55,6 +55,24 @@ fn choices_of_a_form_are_shown() {
             "Menu",
         ),
         ("a<input type=checkbox style='opacity:0'>b", "ab"),
+        ("a<input type=radio style='opacity:0'>b", "ab"),
+        ("a<input type=radio style='width:0;height:0'>b", "ab"),
+        ("a<input type=radio style='height:0'>b", "ab"),
+        (
+            "a<input type=radio style='position:absolute;clip:rect(0,0,0,0)'>b",
+            "ab",
+        ),
+        ("a<input type=radio style='clip:rect(0,0,0,0)'>b", "a [ ] b"),
+        ("a<input type=radio style='clip-path:inset(50%)'>b", "ab"),
+        ("a<input type=radio style='transform:scale(0)'>b", "ab"),
+        (
+            "a<input type=radio style='position:absolute;left:-9999px'>b",
+            "ab",
+        ),
+        (
+            "a<input type=radio style='width:1em;height:1em'>b",
+            "a [ ] b",
+        ),
     ] {
         assert_shown(html, &[expected]);
     }
