@@ -1,8 +1,8 @@
 //! The prefixes of quotes and list items, and the markers of lists.
 
-use super::LinePrefix;
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
+use super::{Block, LinePrefix};
 use crate::render::css::{
     BOTTOM, Color, ComputedStyle, Display, LEFT, Length, ListStyle, RIGHT, Rgba, TOP,
     is_closed_details,
@@ -20,10 +20,13 @@ const LIST_LEVEL_PX: f32 = 48.0;
 const MAX_MARKER_CHARS: usize = 6;
 
 /// The borders of quotes are no wider, in pixels.
-const MAX_QUOTE_BORDER_PX: f32 = 5.0;
+const MAX_QUOTE_BORDER_PX: f32 = 3.0;
 
-/// Coloured borders this wide belong to the design of a page, not to quotes.
-const MIN_DESIGN_BORDER_PX: f32 = 3.0;
+/// The lines before a quote that say who wrote it are no more.
+const MAX_ATTRIBUTION_LINES: usize = 5;
+
+/// A longer text says more than who wrote a quote.
+const MAX_ATTRIBUTION_CHARS: usize = 200;
 
 /// The channels of a grey differ by no more.
 const MAX_GREY_DIFFERENCE: u8 = 24;
@@ -120,10 +123,11 @@ impl BlockBuilder<'_> {
             || (name == "div" && self.is_quote_box(id, style))
     }
 
-    /// True for a box with the left border and padding that mail programs give to quotes.
+    /// True for a box with the left border and padding that mail programs give to quotes,
+    /// which Outlook writes in its own way; for others, if they name who wrote the text.
     ///
-    /// Boxes of a page layout have other padding too, a width or a background, a wide border in a
-    /// colour, or others beside them. A box around all of the text is no quote either.
+    /// Boxes of a page layout have other padding too, a width or a background, a wide border, or
+    /// others beside them. A box around all of the text is no quote either.
     fn is_quote_box(&self, id: NodeId, style: &ComputedStyle) -> bool {
         let border = style.used_border(LEFT);
         let padding = style.padding_and_border(LEFT, 0.0) - border;
@@ -133,8 +137,8 @@ impl BlockBuilder<'_> {
             }) => {
                 let (least, most) = (red.min(green).min(blue), red.max(green).max(blue));
                 let is_light_grey = least >= 128 && most - least <= MAX_GREY_DIFFERENCE;
-                let is_thin = border < MIN_DESIGN_BORDER_PX && padding <= 10.0;
-                least < 250 && (is_light_grey || is_thin)
+                let is_blue = blue >= 128 && red.max(green) <= blue / 2;
+                least < 250 && (is_light_grey || is_blue)
             }
             None => false,
         };
@@ -148,8 +152,7 @@ impl BlockBuilder<'_> {
             cells.nth(1).is_none()
         };
         let others = [TOP, RIGHT, BOTTOM].map(|side| style.padding_and_border(side, 0.0));
-        is_typical
-            && (1.0..=MAX_QUOTE_BORDER_PX).contains(&border)
+        (1.0..=MAX_QUOTE_BORDER_PX).contains(&border)
             && padding > 0.0
             && padding <= 16.0
             && others.iter().all(|px| *px < 1.0)
@@ -161,6 +164,33 @@ impl BlockBuilder<'_> {
             && !style.is_floated()
             && !style.out_of_flow
             && letters(id) < letters(NodeId::ROOT)
+            && (self.is_outlook_quote(id) || (is_typical && self.has_attribution(id)))
+    }
+
+    /// True for a box with the style that Outlook gives to quotes, whatever their colour.
+    fn is_outlook_quote(&self, id: NodeId) -> bool {
+        let style = self.dom.attribute(id, "style").unwrap_or_default();
+        let style = style
+            .to_ascii_lowercase()
+            .replace([' ', '\n', '\r', '\t'], "");
+        let has = |start: &str, end: &str| {
+            let mut parts = style.split(';');
+            parts.any(|part| part.starts_with(start) && part.ends_with(end))
+        };
+        has("border:none", "none")
+            && has("border-left:solid", "pt")
+            && (has("padding:0cm", "pt") || has("padding:0in", "pt"))
+    }
+
+    /// True if the text before a box, or its first line, says who wrote what is in the box.
+    fn has_attribution(&self, id: NodeId) -> bool {
+        let blocks = self.output.blocks.iter().rev().take(MAX_ATTRIBUTION_LINES);
+        let mut before = String::new();
+        let is_before = blocks.filter_map(Block::as_paragraph).any(|line| {
+            before = format!("{} {before}", line.text());
+            is_attribution(&before, true)
+        });
+        is_before || is_attribution(&self.inner_text(id, MAX_ATTRIBUTION_CHARS), false)
     }
 
     /// Returns the marker that a word processor wrote, which is then skipped.
@@ -184,6 +214,29 @@ impl BlockBuilder<'_> {
             "• ".to_owned()
         })
     }
+}
+
+/// True if a text starts, or with `whole` is, what a mail program writes above a quote.
+fn is_attribution(text: &str, whole: bool) -> bool {
+    let text = sanitize_block(&text[..text.floor_char_boundary(MAX_ATTRIBUTION_CHARS)]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let starts = |list: &[&str]| list.iter().any(|word| text.starts_with(word));
+    let ends = |word: &str| {
+        text.split_once(word)
+            .and_then(|(_, rest)| rest.split_once(':'))
+            .is_some_and(|(_, rest)| !whole || rest.is_empty())
+    };
+    let has = |list: &[&str]| list.iter().any(|word| text.contains(word));
+    (starts(&["On "]) && ends(" wrote"))
+        || (starts(&["Am "]) && ends(" schrieb"))
+        || (starts(&["--"])
+            && has(&[
+                "- Original Message",
+                "-Original Message",
+                "Ursprüngliche Nachricht",
+            ]))
+        || (starts(&["From: ", "Von: ", "De: "])
+            && has(&["@", "Subject:", "Betreff:", "Asunto:", "Objet:"]))
 }
 
 /// Returns a, b, ..., z, aa, ab, ... for numbers from one on.

@@ -82,12 +82,36 @@ fn definitions_are_indented_below_their_terms() {
 fn left_border_of_mail_programs_marks_a_quote() {
     for open in [
         "<div style='border:none;border-left:solid blue 1.5pt;padding:0cm 0cm 0cm 4.0pt'>",
-        "<div style='border-left:3px solid #ccc;padding-left:1em'>",
-        "<div style='margin:0 0 0 .8ex;border-left:3px solid rgb(200,200,200);padding-left:1ex'>",
+        "<div style='border:none; border-left:solid #CCCCCC 1.0pt;\npadding:0in 0in 0in 6.0pt'>",
         "<blockquote style='border:none;border-left:solid #1010FF 1.5pt;margin-left:30pt'>",
     ] {
         let html = format!("<p>Order #10042</p>{open}<p>Please cancel it.</p>");
         assert_shown(&html, &["Order #10042", "", "> Please cancel it."]);
+    }
+    let open = "<div style='border-left:2px solid blue;padding-left:1ex'>";
+    for attribution in [
+        "On Mon, 3 Jun 2024, Ana Perez wrote:",
+        "-------- Ursprüngliche Nachricht --------",
+        "Am 03.06.24 um 10:00 schrieb Ana:",
+        "-----Original Message-----",
+        "From: Ana &lt;ana@example.com&gt;",
+        "Von: Ana<br>Betreff: Order",
+        "De: Ana<br>Asunto: Order",
+    ] {
+        for html in [
+            format!("<p>Hi</p><div>{attribution}</div>{open}Please cancel it."),
+            format!("<p>Hi</p>{open}<div>{attribution}</div>Please cancel it."),
+        ] {
+            assert!(text(&html).contains("> Please cancel it."), "{html}");
+        }
+    }
+    for style in [
+        "border-left:3px solid #ccc;padding-left:1em",
+        "margin:0 0 0 .8ex;border-left:3px solid rgb(200,200,200);padding-left:1ex",
+        "border-left:1px solid #ccc;padding-left:8px",
+    ] {
+        let html = format!("<p>On 3 June,<br>Ana wrote:</p><div style='{style}'>Cancel it.</div>");
+        assert!(text(&html).contains("> Cancel it."), "{style}");
     }
 }
 
@@ -105,6 +129,25 @@ fn left_borders_of_designs_mark_no_quote() {
         "border-left:1px solid #ccc",
     ] {
         let html = format!("<p>One</p><div style='{style}'>Two</div>");
+        assert!(!text(&html).contains('>'), "{style}");
+    }
+    for style in [
+        "border-left:2px solid #3a3;padding-left:10px",
+        "border-left:2px solid #ccc;padding-left:10px",
+        "border-left:2px solid #e00;padding-left:8px",
+        "border-left:3px solid #ccc;padding-left:1em",
+        "border-left:2px solid blue;padding-left:8px",
+    ] {
+        for words in ["Important: pay", "From: Lisbon", "On time: yes", "De: uno"] {
+            let html = format!("<p>One</p><div style='{style}'>{words}</div>");
+            assert!(!text(&html).contains('>'), "{html}");
+        }
+    }
+    for style in [
+        "border-left:2px solid #e00;padding-left:8px",
+        "border-left:4px solid #ccc;padding-left:8px",
+    ] {
+        let html = format!("<p>On 3 June, Ana wrote:</p><div style='{style}'>Two</div>");
         assert!(!text(&html).contains('>'), "{style}");
     }
     let whole = "<div style='border-left:1px solid #ccc;padding-left:8px'><p>All of it</div>";
