@@ -149,6 +149,18 @@ mod tests {
     }
 
     #[test]
+    fn code_in_several_sizes_is_masked() {
+        for code in [
+            "<b style='font-size:28px'>4829</b><small>13</small>",
+            "<kbd>4829</kbd><kbd>13</kbd>",
+            "48<span style='font-size:12px'>29</span>13",
+        ] {
+            let text = masked(&format!("<p>Your code: {code}</p>"), 60);
+            assert!(text.contains(": ••••••"), "{code}\n{text}");
+        }
+    }
+
+    #[test]
     fn code_below_its_words_is_masked() {
         let html = "<p>Your sign-in code, valid for 10 minutes:</p><h1>482 <b>913</b></h1><p>Order 4821</p>";
         let text = masked(html, 60);

@@ -23,8 +23,11 @@ pub(super) const MAX_AMOUNT_WIDTH: usize = 16;
 /// An amount may have so many letters, as in `USD`.
 const MAX_UNIT_LETTERS: usize = 3;
 
-/// Of the values below each other, so many may be words in place of amounts, such as `free`.
+/// Of the values below each other, so many may be words and no amounts, such as `free`.
 const MAX_WORDS_AMONG_AMOUNTS: usize = 2;
+
+/// More lines are no labels; each costs a look at all that is in its cell.
+const MAX_LABELS: usize = 64;
 
 /// A label of so many columns, as each row of its table has one.
 const MAX_LABEL_WIDTH: usize = 24;
@@ -96,6 +99,9 @@ impl BlockBuilder<'_> {
         let start = labels.start;
         let has_columns = |group: &ColumnGroup| group.blocks().end > start;
         if self.output.column_groups.iter().any(has_columns) {
+            return false;
+        }
+        if labels.len() > MAX_LABELS {
             return false;
         }
         let labels = &self.output.blocks[labels];

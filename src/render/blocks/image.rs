@@ -314,9 +314,21 @@ impl BlockBuilder<'_> {
         let is_labelled = node.parent.is_some_and(|id| {
             self.dom.tag_name(id) == "label" || self.styles[id].display == Display::Cell
         });
-        let mut beside = [node.previous_sibling, node.next_sibling].into_iter();
-        self.dom.attribute(id, "role").is_none()
-            && (is_labelled || beside.any(|id| id.is_some_and(has_letters)))
+        let is_blank = |id: &NodeId| {
+            let text = self.dom.text(*id);
+            text.is_some_and(|text| text.trim_ascii().is_empty())
+        };
+        let before = node.previous_sibling.filter(is_blank);
+        let before = before.map_or(node.previous_sibling, |id| {
+            self.dom.node(id).previous_sibling
+        });
+        let after = node.next_sibling.filter(is_blank);
+        let after = after.map_or(node.next_sibling, |id| self.dom.node(id).next_sibling);
+        let mut beside = [before, after].into_iter();
+        // Of a list of tasks, a box is disabled.
+        self.dom.attribute(id, "disabled").is_some()
+            || (self.dom.attribute(id, "role").is_none()
+                && (is_labelled || beside.any(|id| id.is_some_and(has_letters))))
     }
 
     /// True for a `<select>` that shows one of its options.

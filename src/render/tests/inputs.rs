@@ -45,6 +45,10 @@ fn choices_of_a_form_are_shown() {
             "[x] Tea [ ] Milk",
         ),
         (
+            "<input type=checkbox checked> <label>Tea</label> <input type=checkbox> <b>Milk</b>",
+            "[x] Tea [ ] Milk",
+        ),
+        (
             "<table><tr><td><input type=checkbox><td>Coffee</table>",
             "[ ]  Coffee",
         ),

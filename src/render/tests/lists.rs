@@ -61,6 +61,9 @@ fn tasks_show_whether_they_are_done() {
     let html = "<ul><li><input type=checkbox checked disabled> done<li><input type=checkbox disabled> todo\
         <li><input type=checkbox style='display:none'> plain</ul>";
     assert_eq!(shown(html, 40), ["• [x] done", "• [ ] todo", "• plain"]);
+    let html = "<ul><li><input type=checkbox checked disabled> <a href=#>#12</a> done\
+        <li><input type=checkbox disabled> <strong>Ship it";
+    assert_eq!(shown(html, 40), ["• [x] #12 done", "• [ ] Ship it"]);
 }
 
 #[test]

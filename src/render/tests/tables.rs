@@ -475,7 +475,7 @@ fn headings_stay_above_their_columns() {
 }
 
 #[test]
-fn long_name_of_an_item_wraps_in_its_column() {
+fn long_item_name_wraps_in_its_column() {
     let name = "Air Zoom Pegasus 39 Road Running Shoes, Black/White";
     let html = format!(
         "<!DOCTYPE html><table><tr><td>{name}<br>Size 42</td><td>1</td><td align=right>$120.00<br>$140.00</td></tr><tr><td>Socks<br>M</td><td>2</td><td align=right>$10.00</td></tr></table>"
