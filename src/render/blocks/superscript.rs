@@ -14,6 +14,10 @@ const MAX_LEVELS: usize = 4;
 /// Longer texts are not raised by their style.
 const MAX_RAISED_LETTERS: u32 = 3;
 
+/// The size of small text to that around it; `<small>` has 0.83.
+/// Editors that mix fonts write a number in sizes with less between them.
+const MAX_SMALL_RATIO: f32 = 0.85;
+
 /// Of each text in an element, so many characters decide.
 const MAX_EXAMINED_CHARS: usize = 64;
 
@@ -116,12 +120,14 @@ impl BlockBuilder<'_> {
             .collect()
     }
 
-    /// True if the text of an element is smaller than what is around or before it.
+    /// True if the text of an element is clearly smaller than what is around or before it.
     fn is_smaller(&self, id: NodeId) -> bool {
         let style = &self.styles[id];
         let parent = self.dom.node(id).parent.unwrap_or(NodeId::ROOT);
         let before = self.line.glyph_heights.map_or(0.0, |(_, last)| last);
-        style.font_size < self.styles[parent].font_size || style.glyph_height() < before
+        let is_below = |size: f32, other: f32| size <= other * MAX_SMALL_RATIO;
+        is_below(style.font_size, self.styles[parent].font_size)
+            || is_below(style.glyph_height(), before)
     }
 }
 

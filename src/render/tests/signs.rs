@@ -89,6 +89,10 @@ fn small_numbers_beside_text_are_not_raised() {
             "Call+49",
         ),
         (
+            "<p style='font-size:11pt'>15<span style='font-size:10pt'>00</span> EUR".to_owned(),
+            "1500 EUR",
+        ),
+        (
             "<img alt=Clock><span style='vertical-align:super'>10</span> minutes".to_owned(),
             "[Clock] 10 minutes",
         ),
