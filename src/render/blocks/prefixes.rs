@@ -124,7 +124,7 @@ impl BlockBuilder<'_> {
     }
 
     /// True for a box with the left border and padding that mail programs give to quotes,
-    /// which Outlook writes in its own way; for others, if they name who wrote the text.
+    /// which Outlook writes with a style of its own; for others, if they name who wrote the text.
     ///
     /// Boxes of a page layout have other padding too, a width or a background, a wide border, or
     /// others beside them. A box around all of the text is no quote either.
