@@ -240,8 +240,10 @@ impl Model {
             }
     }
 
-    /// Closes the email with all that acts on it: it is not in the list any more.
+    /// Closes the email with all that acts on it, also the first keys of a sequence:
+    /// it is not in the list any more.
     pub(super) fn close_email(&mut self) {
+        self.pending_keys.clear();
         if self.has_email_dialog() {
             self.cancel_prompt();
             self.chooser = None;

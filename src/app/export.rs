@@ -171,6 +171,17 @@ impl Model {
         ));
     }
 
+    /// Closes the list of formats, or the prompt for the file, if one is open.
+    pub(super) fn close_export_dialog(&mut self) {
+        let prompt = self.prompt.as_ref().map(|prompt| prompt.kind);
+        if matches!(prompt, Some(PromptKind::Export(_))) {
+            self.cancel_prompt();
+        }
+        if self.chooser_kind() == Some(&ChooserKind::ExportFormat) {
+            self.chooser = None;
+        }
+    }
+
     pub(super) fn export_title(&self) -> String {
         let what = match self.marks.len() as u64 {
             0 if self.list.filter.is_empty() => "all mail stored here".to_owned(),

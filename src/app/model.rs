@@ -327,7 +327,8 @@ impl Model {
 
     fn apply_window(&mut self, request: RequestId, result: Result<RowWindow>) {
         let viewport = self.list_viewport();
-        let is_used = self.panes.reader_open || self.has_email_dialog();
+        let is_used =
+            self.panes.reader_open || self.has_email_dialog() || !self.pending_keys.is_empty();
         let is_open = is_used && self.list.window.is_current(request);
         let open = self.list.awaited_id().filter(|_| is_open).cloned();
         let is_it = |row: &EmailRow| Some(&row.summary.id) == open.as_ref();

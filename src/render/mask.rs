@@ -154,6 +154,8 @@ mod tests {
             "<b style='font-size:28px'>4829</b><small>13</small>",
             "<kbd>4829</kbd><kbd>13</kbd>",
             "48<span style='font-size:12px'>29</span>13",
+            "482<span style='vertical-align:super;font-size:60%'>913</span>",
+            "4829<span style='position:relative;top:-6px;font-size:9px'>13</span>",
         ] {
             let text = masked(&format!("<p>Your code: {code}</p>"), 60);
             assert!(text.contains(": ••••••"), "{code}\n{text}");

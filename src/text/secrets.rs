@@ -400,16 +400,20 @@ impl<'a> SplitText<'a> {
         let has = |index: usize, clue: Clue| self.clues.get(index) == Some(&Some(clue));
         let (start, end) = (range.start, range.end);
         let is_used = self.is_used(start);
+        // Another number may be an amount or a postcode.
+        let bytes = self.bytes(range);
+        let digits = self.text[bytes].chars().filter(|c| c.is_numeric());
+        let is_usual = is_used && digits.count() == 6;
         let is_last = self.gap(end - 1).is_none_or(ends_sentence);
         if is_last {
-            return is_used
+            return is_usual
                 && (start.saturating_sub(MAX_LONG_DISTANCE)..start)
                     .rev()
                     .take_while(|index| self.gap(*index).is_some_and(|gap| !ends_sentence(gap)))
                     .any(|index| has(index, Clue::Purpose));
         }
         (is_used || !self.other_precedes(start)) && has(end, Clue::Purpose)
-            || is_used && has(end, Clue::PurposeOfUse)
+            || is_usual && has(end, Clue::PurposeOfUse)
     }
 
     /// True if `range` has six digits, and a long word for codes is before it in the

@@ -231,7 +231,12 @@ impl Model {
             return;
         };
         let removed = unstored.iter().filter(|id| self.marks.ids.remove(id));
-        match removed.count() as u64 {
+        let removed = removed.count() as u64;
+        if removed > 0 && self.marks.is_empty() {
+            // Without marks it would export all mail.
+            self.close_export_dialog();
+        }
+        match removed {
             0 => {}
             1 => self.notify("1 marked email is no longer in the archive"),
             many => self.notify(format!(

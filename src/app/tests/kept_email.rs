@@ -32,12 +32,15 @@ fn purged_email_closes_its_reader() {
 
 #[test]
 fn purged_email_closes_what_acts_on_it() {
-    for keys in ["s", "z s", "Enter |", "Enter /", "o", "Enter z o"] {
+    for keys in ["s", "z s", "Enter |", "Enter /", "o", "Enter z o", "y"] {
         let mut service = FakeService::with_emails(9);
         service.html = Some("<a href=https://a.example/1>One</a> <a href=/2>Two</a>".into());
         let mut app = AppHarness::at_rest(120, 40, service);
         app.press(keys).settle();
-        let is_open = |app: &AppHarness| app.model.prompt.is_some() || app.model.chooser.is_some();
+        let is_open = |app: &AppHarness| {
+            let has_keys = !app.model.pending_keys.is_empty();
+            has_keys || app.model.prompt.is_some() || app.model.chooser.is_some()
+        };
         assert!(is_open(&app), "{keys}");
         app.service.rows.remove(0);
         app.happen(Message::ArchiveChanged(Ok(sync_report(0))));

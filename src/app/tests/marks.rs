@@ -488,3 +488,19 @@ fn second_ctrl_c_quits_a_running_export() {
     app.press("Ctrl-c");
     assert!(app.exit.is_some());
 }
+
+#[test]
+fn export_of_purged_marks_is_closed() {
+    for keys in ["x E", "x E Enter"] {
+        let mut app = app(10);
+        app.press(keys).settle();
+        assert!(app.model.chooser.is_some() || app.model.prompt.is_some());
+        app.service.rows.remove(0);
+        app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+        app.settle();
+        assert!(
+            app.model.chooser.is_none() && app.model.prompt.is_none(),
+            "{keys}"
+        );
+    }
+}

@@ -236,7 +236,7 @@ fn is_attribution(text: &str, whole: bool) -> bool {
                 "Ursprüngliche Nachricht",
             ]))
         || (starts(&["From: ", "Von: ", "De: "])
-            && has(&["@", "Subject:", "Betreff:", "Asunto:", "Objet:"]))
+            && has(&["Subject:", "Betreff:", "Asunto:", "Objet:"]))
 }
 
 /// Returns a, b, ..., z, aa, ab, ... for numbers from one on.

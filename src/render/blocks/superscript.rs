@@ -65,6 +65,7 @@ impl BlockBuilder<'_> {
     /// in an element that is above or below its line.
     ///
     /// By its style it is, if it is small and directly behind a word, and starts with a digit.
+    /// Behind a digit it may be the rest of a code.
     fn shifted_forms(&self, id: NodeId, text: &str) -> Option<&'static str> {
         let style = &self.styles[id];
         let px = |length: Length| style.px(length, 0.0).unwrap_or(0.0);
@@ -77,7 +78,7 @@ impl BlockBuilder<'_> {
             _ if style.relatively_positioned && offset < 0.0 => SUPERSCRIPTS,
             _ => return None,
         };
-        let is_behind = |c: char| c.is_alphanumeric() || CLOSING_SIGNS.contains(c);
+        let is_behind = |c: char| c.is_alphabetic() || CLOSING_SIGNS.contains(c);
         let is_shifted = matches!(style.display, Display::Inline | Display::InlineBlock)
             && self.info.letter_counts[id.index()] <= MAX_RAISED_LETTERS
             && text.starts_with(|c: char| c.is_ascii_digit())

@@ -98,7 +98,8 @@ pub(super) fn lay_out_rows(
 /// Puts the cells of each row below each other, each below its heading in the first row,
 /// if that has headings and no other row fits on a line.
 ///
-/// Headings are bold, or stand above texts of several lines; others may be a label and its value.
+/// Headings are above texts of several lines, or bold above several rows;
+/// others may be a label and its value.
 fn stack_below_headings(
     rows: &[&[TableCell]],
     width: usize,
@@ -114,10 +115,11 @@ fn stack_below_headings(
     };
     let is_bold = |cell: &TableCell| cell.paragraphs.iter().all(Paragraph::is_bold);
     let has_lines = |cell: &TableCell| cell.paragraphs.len() > 1;
-    let are_heads = if heads.iter().any(is_bold) {
-        heads.iter().all(is_bold) && !texts.iter().copied().flatten().all(is_bold)
-    } else {
-        matches!(texts, [text] if text.iter().all(has_lines))
+    let are_heads = match texts {
+        [text] => {
+            text.iter().all(has_lines) && heads.iter().any(is_bold) == heads.iter().all(is_bold)
+        }
+        _ => heads.iter().all(is_bold) && !texts.iter().copied().flatten().all(is_bold),
     } && heads.iter().all(is_head);
     let columns = |row: &[TableCell]| row.iter().map(|cell| cell.column).collect::<Vec<_>>();
     let is_below = |row: &&[TableCell]| columns(row) == columns(heads) && is_stacked(row, width);

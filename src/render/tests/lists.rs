@@ -97,7 +97,7 @@ fn left_border_of_mail_programs_marks_a_quote() {
         "-------- Ursprüngliche Nachricht --------",
         "Am 03.06.24 um 10:00 schrieb Ana:",
         "-----Original Message-----",
-        "From: Ana &lt;ana@example.com&gt;",
+        "From: Ana &lt;ana@example.com&gt;<br>Subject: Cancel",
         "Von: Ana<br>Betreff: Order",
         "De: Ana<br>Asunto: Order",
     ] {

@@ -40,8 +40,9 @@ fn cents_raised_by_css_stay_apart() {
             "$49⁹⁵",
         ),
         (
-            "<b style='font-size:40px'>49</b><span style='vertical-align:top'>95</span>".to_owned(),
-            "49⁹⁵",
+            "$<b style='font-size:40px'>49</b><span style='vertical-align:top'>95</span>"
+                .to_owned(),
+            "$49⁹⁵",
         ),
         (
             format!(
@@ -62,7 +63,6 @@ fn cents_raised_by_css_stay_apart() {
         ),
         ("49<font size=1>95 </font>€".to_owned(), "49⁹⁵ €"),
         ("49<sup>95 €</sup>".to_owned(), "49⁹⁵ €"),
-        (format!("49<span style='{small}:super'>95*</span>"), "49⁹⁵*"),
     ] {
         assert_shown(&html, &[expected]);
     }
