@@ -327,10 +327,10 @@ impl Model {
 
     fn apply_window(&mut self, request: RequestId, result: Result<RowWindow>) {
         let viewport = self.list_viewport();
-        let is_used =
-            self.panes.reader_open || self.has_email_dialog() || !self.pending_keys.is_empty();
-        let is_open = is_used && self.list.window.is_current(request);
-        let open = self.list.awaited_id().filter(|_| is_open).cloned();
+        let is_open = self.panes.reader_open || self.has_email_dialog();
+        let is_used = is_open || !self.pending_keys.is_empty();
+        let is_current = is_used && self.list.window.is_current(request);
+        let open = self.list.awaited_id().filter(|_| is_current).cloned();
         let is_it = |row: &EmailRow| Some(&row.summary.id) == open.as_ref();
         let has_open = |rows: &[EmailRow]| rows.iter().any(is_it);
         let is_stored = result.as_ref().is_ok_and(|window| has_open(&window.rows));
@@ -338,12 +338,17 @@ impl Model {
         let effect = self.list.apply_window(request, result, &viewport);
         if open.is_some() && self.list.error().is_none() && !has_open(self.list.rows()) {
             // Another email is selected now, which must not take its place unnoticed.
-            self.close_email();
-            self.notify(if is_stored {
-                "the email that was open no longer matches the filter"
-            } else {
-                "the email that was open is no longer in the archive"
-            });
+            if is_open {
+                self.close_email();
+                self.notify(if is_stored {
+                    "the email that was open no longer matches the filter"
+                } else {
+                    "the email that was open is no longer in the archive"
+                });
+            } else if !is_stored {
+                self.pending_keys.clear();
+                self.notify("the email that was selected is no longer in the archive");
+            }
         }
         match (was_unmatched, self.list.is_selected_unmatched()) {
             (false, true) => self.notify_kept_email(),

@@ -32,7 +32,16 @@ fn purged_email_closes_its_reader() {
 
 #[test]
 fn purged_email_closes_what_acts_on_it() {
-    for keys in ["s", "z s", "Enter |", "Enter /", "o", "Enter z o", "y"] {
+    for (keys, what) in [
+        ("s", "open"),
+        ("z s", "open"),
+        ("Enter |", "open"),
+        ("Enter /", "open"),
+        ("o", "open"),
+        ("Enter z o", "open"),
+        ("Enter y", "open"),
+        ("y", "selected"),
+    ] {
         let mut service = FakeService::with_emails(9);
         service.html = Some("<a href=https://a.example/1>One</a> <a href=/2>Two</a>".into());
         let mut app = AppHarness::at_rest(120, 40, service);
@@ -46,7 +55,9 @@ fn purged_email_closes_what_acts_on_it() {
         app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
         app.settle();
         assert!(!is_open(&app), "{keys}");
-        app.shows_notice("the email that was open is no longer in the archive");
+        app.shows_notice(&format!(
+            "the email that was {what} is no longer in the archive"
+        ));
         assert_eq!(app.model.focus(), Focus::List, "{keys}");
     }
 }
