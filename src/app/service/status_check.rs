@@ -63,14 +63,30 @@ pub struct StatusCheck {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StatusCheckState {
     pub current: Option<StatusCheck>,
+    /// The last check of another filter that was done or used up its requests.
+    last_ended: Option<StatusCheck>,
     pub(in crate::app) request: Pending<()>,
 }
 
 impl StatusCheckState {
     /// Replaces the check; the answer to the one before is stale.
     fn set(&mut self, check: Option<StatusCheck>) {
-        self.current = check;
+        let replaced = std::mem::replace(&mut self.current, check);
+        self.last_ended = replaced
+            .filter(StatusCheck::has_ended)
+            .or(self.last_ended.take());
         self.request.reset();
+    }
+
+    /// Starts a check, or takes the last one back if it was for the same emails and
+    /// is not old: a filter that is opened again soon costs no request.
+    fn start(&mut self, check: StatusCheck) {
+        let last = self.last_ended.take().filter(|last| {
+            last.query == check.query
+                && last.is_recipient == check.is_recipient
+                && check.started.duration_since(last.started) < REPEAT_AFTER
+        });
+        self.set(Some(last.unwrap_or(check)));
     }
 
     /// The check, if it is in this state.
@@ -100,6 +116,7 @@ impl StatusCheckState {
             let check = StatusCheck::new(&check.query, check.is_recipient, now);
             self.set(Some(check));
         }
+        self.last_ended = None;
     }
 
     /// Stops a running check; false if there is none.
@@ -140,6 +157,11 @@ impl StatusCheck {
     const fn resume(&mut self) {
         self.max_requests = self.requests + MAX_REQUESTS;
         self.state = CheckState::Running;
+    }
+
+    /// Whether nothing is left for it to do, or it has used up its requests.
+    fn has_ended(&self) -> bool {
+        self.state == CheckState::Done || self.requests >= self.max_requests
     }
 
     /// Whether it is for this query.
@@ -202,7 +224,7 @@ impl Model {
         });
         if is_other || (is_old && self.freshness.is_user_active(now)) {
             self.status_check
-                .set(Some(StatusCheck::new(&query, is_recipient, now)));
+                .start(StatusCheck::new(&query, is_recipient, now));
         }
         if !self.service.can_confirm() {
             return;

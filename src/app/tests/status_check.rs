@@ -195,6 +195,25 @@ fn check_is_repeated_by_its_number_of_requests() {
 }
 
 #[test]
+fn filter_opened_again_soon_is_not_checked_again() {
+    let checks_again = |seconds, key| {
+        let mut app = begin_check(160, "status:bounced");
+        answer_check(&mut app, 98, true);
+        app.press("Esc").settle().pass(seconds);
+        let before = app.count(effect!(Effect::CheckStatuses { .. }));
+        app.press(key)
+            .press("/")
+            .write("status:bounced")
+            .press("Enter");
+        app.settle().shows(&["Statuses checked 09:4"]);
+        app.count(effect!(Effect::CheckStatuses { .. })) > before
+    };
+    assert!(!checks_again(60, "j"));
+    assert!(checks_again(120, "j"));
+    assert!(checks_again(60, "F5"), "the user refreshed");
+}
+
+#[test]
 fn status_check_pauses_after_a_hundred_requests() {
     let mut app = begin_check(160, "status:bounced");
     for _ in 0..25 {
