@@ -244,11 +244,26 @@ fn empty_time_hint(filter: &Node, tokens: &[Token]) -> Option<Diagnostic> {
     Some(Diagnostic::new(range, message))
 }
 
+/// Returns the longest date that words begin with, and its words.
+fn first_date(words: &[String]) -> Option<(DateExpr, &[String])> {
+    /// The words of `mon 2 nov 2026 09:30:07 utc`.
+    const MAX_DATE_WORDS: usize = 6;
+    let longest_first = (1..=MAX_DATE_WORDS).rev();
+    let mut starts = longest_first.filter_map(|length| words.get(..length));
+    starts.find_map(|date| Some((DateExpr::parse(&date.join(" "))?, date)))
+}
+
+/// Whether it is a day of the calendar: `2 nov`, but not `monday` or `november`.
+const fn is_day(date: DateExpr) -> bool {
+    matches!(
+        date,
+        DateExpr::Day(_) | DateExpr::Named(NamedDay::MonthDay(..))
+    )
+}
+
 /// Offers operators for words such as `bounced since yesterday`,
 /// which are searched for as words.
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
-    /// The words of `mon 2 nov 2026 09:30:07 utc`.
-    const MAX_DATE_WORDS: usize = 6;
     let is_word = |token: &Token| token.kind == TokenKind::Word;
     let is_operator = |token: &Token| matches!(token.kind, TokenKind::Operator(..));
     let are_read = tokens
@@ -265,47 +280,32 @@ fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
     let (mut parts, mut has_status, mut has_date, mut has_other) =
         (Vec::new(), false, false, false);
     let mut days = 0;
-    let date_at = |at: usize| {
-        let longest_first = (1..=MAX_DATE_WORDS).rev();
-        let mut dates = longest_first.filter_map(|length| words.get(at..at + length));
-        dates.find(|words| DateExpr::parse(&words.join(" ")).is_some())
-    };
-    let is_day = |date: &[String]| {
-        let date = DateExpr::parse(&date.join(" "));
-        let is_day = |date| {
-            matches!(
-                date,
-                DateExpr::Day(_) | DateExpr::Named(NamedDay::MonthDay(..))
-            )
-        };
-        date.is_some_and(is_day)
-    };
-    let mut at = 0;
-    while let Some(word) = words.get(at).map(String::as_str) {
-        at += 1;
+    let mut rest = words.as_slice();
+    while let [word, after @ ..] = rest {
+        let word = word.as_str();
         let operator = match word {
             "since" | "after" => Some("after"),
             "before" | "until" => Some("before"),
             "on" => Some("on"),
             _ => None,
         };
-        if let Some((operator, date)) = operator.zip(date_at(at)) {
+        let (part, length) = if let Some((operator, (_, date))) = operator.zip(first_date(after)) {
             has_date = true;
-            parts.push(format!("{operator}:{}", date.join(" ")));
-            at += date.len();
+            (format!("{operator}:{}", date.join(" ")), 1 + date.len())
         } else if Status::KNOWN.iter().any(|status| status.label() == word) {
             has_status = true;
-            parts.push(format!("status:{word}"));
+            (format!("status:{word}"), 1)
         } else if matches!(word, "and" | "or" | "not") {
-            parts.push(word.to_owned());
-        } else if let Some(date) = date_at(at - 1) {
-            days += usize::from(date.len() > 1 && is_day(date));
-            parts.push(format!("on:{}", date.join(" ")));
-            at += date.len() - 1;
+            (word.to_owned(), 1)
+        } else if let Some((expr, date)) = first_date(rest) {
+            days += usize::from(date.len() > 1 && is_day(expr));
+            (format!("on:{}", date.join(" ")), date.len())
         } else {
-            has_other |= is_word(&tokens[at - 1]);
-            parts.push(word.to_owned());
-        }
+            has_other |= is_word(&tokens[words.len() - rest.len()]);
+            (word.to_owned(), 1)
+        };
+        parts.push(part);
+        rest = &rest[length..];
     }
     let is_sentence = has_date || ((has_status || days == 1) && !has_other);
     let range = tokens.first()?.range.start..tokens.last()?.range.end;
