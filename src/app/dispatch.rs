@@ -289,8 +289,9 @@ impl Model {
         }
     }
 
-    pub(super) const fn move_divider(&mut self, by: i16) {
-        self.panes.move_divider(by);
+    pub(super) fn move_divider(&mut self, by: i16) {
+        let card = self.recipient_card.is_shown();
+        self.panes.move_divider(by, self.size, card);
     }
 
     pub(super) fn refresh(&mut self) {

@@ -75,8 +75,18 @@ impl Panes {
         self.full_reader = false;
     }
 
-    pub(super) const fn move_divider(&mut self, by: i16) {
-        self.divider_shift = self.divider_shift.saturating_add(by);
+    /// Moves it as far as both panes fit on a screen of this size.
+    pub(super) fn move_divider(&mut self, by: i16, size: Size, card: bool) {
+        let position = |divider_shift| {
+            let panes = Self {
+                divider_shift,
+                ..*self
+            };
+            i16::try_from(Layout::new(size, panes, card).divider_position()).unwrap_or(i16::MAX)
+        };
+        let default = position(0);
+        let shift = position(self.divider_shift) - default;
+        self.divider_shift = position(shift.saturating_add(by)) - default;
     }
 
     pub(super) const fn cover_list(&mut self) {
@@ -154,6 +164,14 @@ impl Layout {
             bottom,
             row_height,
             day_headings: row_height == 1 && list.height >= HIGH,
+        }
+    }
+
+    /// The column of the divider between two panes beside each other, or its row.
+    pub(super) fn divider_position(&self) -> u16 {
+        match self.arrangement {
+            Arrangement::Beside => self.divider.x,
+            _ => self.divider.y,
         }
     }
 

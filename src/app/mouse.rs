@@ -193,12 +193,11 @@ impl Model {
     }
 
     fn drag_divider(&mut self, layout: &Layout, to: Position) {
-        let Rect { x, y, .. } = layout.divider;
-        let (from, to) = if layout.arrangement == Arrangement::Beside {
-            (x, to.x)
-        } else {
-            (y, to.y)
+        let to = match layout.arrangement {
+            Arrangement::Beside => to.x,
+            _ => to.y,
         };
+        let from = layout.divider_position();
         let by = i32::from(to) - i32::from(from);
         self.move_divider(i16::try_from(by).unwrap_or_default());
     }

@@ -6,7 +6,7 @@ use crate::app::{Command, Effect, ExitReason, Focus, Keymap, Message, MouseInput
 use crate::config::KeyBinding;
 use crate::render::BodyView;
 use jiff::ToSpan as _;
-use ratatui::layout::{Position, Size};
+use ratatui::layout::{Offset, Position, Size};
 use std::sync::Arc;
 
 #[test]
@@ -111,6 +111,28 @@ fn mouse_selects_opens_and_scrolls() {
     app.press("j");
     app.happen(Message::Mouse(MouseInput::Dragged(over)));
     assert_eq!(app.model.layout().list.width, before + 5);
+}
+
+#[test]
+fn divider_at_its_limit_moves_back_at_once() {
+    for size in [(160, 45), (80, 24)] {
+        let mut app = AppHarness::at_rest(size.0, size.1, FakeService::with_emails(50));
+        let position = |app: &AppHarness| app.model.layout().divider_position();
+        app.press_times(">", 60);
+        let limit = position(&app);
+        app.press("<");
+        assert_eq!(position(&app), limit - 2);
+        let start = app.model.layout().divider.as_position();
+        app.click(start);
+        let drag = |app: &mut AppHarness, by: i32| {
+            let at = start.offset(Offset::new(by, by));
+            app.happen(Message::Mouse(MouseInput::Dragged(at)));
+        };
+        for by in [1, 2, 3, 4, 5, 6, -3] {
+            drag(&mut app, by);
+        }
+        assert_eq!(position(&app), limit - 5, "it follows the pointer");
+    }
 }
 
 #[test]
