@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::config::{Multiplexer, NotifyRoute, NotifySequence, remove_key_variables};
@@ -129,13 +129,20 @@ async fn start(name: &str, args: &[&str], input: &str) -> io::Result<Option<Exit
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         remove_key_variables(program.as_std_mut());
-        let mut child = program.spawn()?;
-        let mut stdin = child.stdin.take().expect("its input is a pipe");
-        stdin.write_all(input.as_bytes()).await?;
-        drop(stdin);
-        child.wait().await
+        feed(&mut program.spawn()?, input).await
     };
     timeout(PROGRAM_TIME, run).await.ok().transpose()
+}
+
+/// Writes the input of a program and waits for its end; it need not read all, as `head -1`.
+pub(super) async fn feed(program: &mut Child, input: &str) -> io::Result<ExitStatus> {
+    let mut stdin = program.stdin.take().expect("its input is a pipe");
+    let write = async {
+        let _ = stdin.write_all(input.as_bytes()).await;
+        drop(stdin);
+    };
+    let ((), status) = tokio::join!(write, program.wait());
+    status
 }
 
 fn check_status(name: &str, status: ExitStatus) -> Result<(), String> {
@@ -198,6 +205,13 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "ana@example.com");
+    }
+
+    #[tokio::test]
+    async fn program_need_not_read_the_text() {
+        let text = "Your receipt ".repeat(100_000);
+        let ended = run_program("sh", &["-c", "exit 3"], &text).await;
+        assert_eq!(ended.unwrap_err(), "sh failed: exit status: 3");
     }
 
     #[tokio::test]

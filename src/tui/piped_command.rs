@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
-use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 
+use super::desktop::feed;
 use crate::app::{Message, PipedCommand};
 use crate::config::remove_key_variables;
 use crate::render::{self, LayoutOptions};
@@ -84,14 +84,7 @@ async fn run_shell(command: &str, input: &str) -> io::Result<ExitStatus> {
     shell.args(["-c", command]).stdin(Stdio::piped());
     remove_key_variables(shell.as_std_mut());
     let mut child = RunningCommand(shell.spawn()?);
-    let mut stdin = child.0.stdin.take().expect("its input is a pipe");
-    // A command need not read its input: `head -1`.
-    let write = async {
-        let _ = stdin.write_all(input.as_bytes()).await;
-        drop(stdin);
-    };
-    let ((), status) = tokio::join!(write, child.0.wait());
-    status
+    feed(&mut child.0, input).await
 }
 
 #[cfg(test)]
