@@ -27,6 +27,8 @@ pub(super) enum NoticeKind {
     ListState,
     /// The selected email no longer matches the filter; true until the user leaves it.
     KeptEmail,
+    /// A saved view has changed; where it was stored follows.
+    ViewChange,
     /// The status of a watched email.
     WatchReport,
     /// A request of the user has failed. Some time after that, the user may be
@@ -41,6 +43,12 @@ pub(super) enum NoticeKind {
 impl Model {
     pub fn notice_text(&self) -> Option<&str> {
         self.notice.as_ref().map(|notice| notice.text.as_str())
+    }
+
+    /// Removes the notice if it is of this kind.
+    pub(super) fn take_notice_of(&mut self, kind: &NoticeKind) -> Option<String> {
+        let notice = self.notice.take_if(|notice| notice.kind == *kind);
+        notice.map(|notice| notice.text)
     }
 
     /// Removes the notice, for a screen that prints it instead.

@@ -6,6 +6,7 @@ use crate::app::chooser::{Chooser, ChooserKind, Question};
 use crate::app::commands::{Command, require};
 use crate::app::effect::{Effect, Pending, RequestId};
 use crate::app::model::Model;
+use crate::app::notice::NoticeKind;
 use crate::app::prompt::{Prompt, PromptKind};
 use crate::config::{SavedView, SavedViews, ViewWrite};
 use crate::error::Result;
@@ -160,7 +161,8 @@ impl Model {
             return;
         };
         self.fit_chooser();
-        self.notify(format!("deleted {} ({})", view.name, view.query));
+        let text = format!("deleted {} ({})", view.name, view.query);
+        self.notify_as(NoticeKind::ViewChange, text);
         self.write_view(number, Some(view), None);
     }
 
@@ -223,7 +225,8 @@ impl Model {
             query: self.list.filter.text().to_owned(),
         };
         let known = self.session.saved_views.insert(number, view.clone());
-        self.notify(format!("{number} shows {name} from now on"));
+        let text = format!("{number} shows {name} from now on");
+        self.notify_as(NoticeKind::ViewChange, text);
         self.write_view(number, known, Some(view));
     }
 
@@ -243,11 +246,14 @@ impl Model {
             Ok(ViewWrite::NotStored) => "until you leave: nothing is kept here".to_owned(),
             Err(error) => format!("until you leave: {}", error.message),
         };
-        let text = match self.take_notice() {
-            Some(notice) => format!("{notice}; {stored}"),
-            None => stored,
-        };
-        self.notify(text);
+        let change = self.take_notice_of(&NoticeKind::ViewChange);
+        self.notify(
+            change
+                .into_iter()
+                .chain([stored])
+                .collect::<Vec<_>>()
+                .join("; "),
+        );
     }
 
     /// Goes on with the views of the file:

@@ -187,6 +187,16 @@ fn unwritten_view_lasts_until_exit() {
 }
 
 #[test]
+fn stored_view_is_not_added_to_other_notices() {
+    let mut app = AppHarness::at_rest(120, 40, service());
+    app.press("/").write("to:ana").press("Enter W");
+    app.write("Ana").settle().press("Enter U");
+    app.shows_notice("nothing to redo");
+    app.settle();
+    app.shows_notice("written to config.toml");
+}
+
+#[test]
 fn view_list_covers_mouse_targets() {
     let mut app = AppHarness::at_rest(120, 40, service());
     let selected = app.selected();
