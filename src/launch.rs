@@ -15,10 +15,11 @@ use crate::config::{
     Background, ColourDepth, ConfigFile, Env, FaultPoint, Paths, Settings, ThemeBase, ThemeConfig,
     draws_ascii, has_other_charset, locale, reads_osc,
 };
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
-use crate::query::ParseContext;
+use crate::query::{ParseContext, query_of_pasted};
 use crate::server::sample::DEFAULT_EMAILS;
+use crate::text::format::shell_word;
 use crate::text::sanitize::sanitize_line;
 use crate::tui::{self, Environment, LinearIo, Memory, ProgramExit, Session, SessionFactory};
 use crate::view::{Glyphs, RenderCtx, Theme};
@@ -51,6 +52,8 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
         // Without a key, a new archive would stay empty.
         cli::check_named_archive(&settings, Mailbox::Sent)?;
     }
+    let text = query.join(" ");
+    require_terminal(&file, &text, context)?;
     let mut sessions = build_session_factory(keymap, &file, context, (DEFAULT_EMAILS, 1));
     sessions.flags.zone = Some(settings.zone.clone());
     run_tui(&sessions, file, context, |out| {
@@ -58,7 +61,9 @@ pub fn open_profile(query: &[String], context: &mut CommandContext<'_>) -> Resul
         let typed = TypedQuery::parse_in(query, &ParseContext::new(now, settings.zone.clone()))?;
         let mut session = sessions.open_initial(&settings)?;
         typed.check(&session.archive, out)?;
-        session.info.query = query.join(" ");
+        // A prompt has one line.
+        session.info.query =
+            query_of_pasted(&text).unwrap_or_else(|| text.replace(char::is_whitespace, " "));
         Ok(session)
     })
 }
@@ -78,6 +83,7 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     file.errors.clear();
     context.out.notes(time_zone_warning(context).as_slice());
     let keymap = build_keymap(&mut file)?;
+    require_terminal(&file, "", context)?;
     let sessions = build_session_factory(keymap, &file, context, (sample.emails, sample.seed));
     run_tui(&sessions, file, context, |_| {
         sessions.open_demo(Mailbox::Sent)
@@ -210,6 +216,22 @@ fn charset_warning(env: &Env) -> Option<String> {
 fn time_zone_warning(context: &CommandContext<'_>) -> Option<String> {
     let zone = context.global.flags().zone;
     context.env.time_zone_warning().filter(|_| zone.is_none())
+}
+
+/// Requires a terminal for the screen, before anything is opened or stored.
+fn require_terminal(file: &ConfigFile, query: &str, context: &CommandContext<'_>) -> Result<()> {
+    if is_linear(file, context) || is_in_terminal() {
+        return Ok(());
+    }
+    let message = "the terminal program needs a terminal for its input and output";
+    let command = if query.is_empty() {
+        "sentbox list, sentbox show".to_owned()
+    } else {
+        let words: Vec<String> = query.split_whitespace().map(shell_word).collect();
+        format!("sentbox search -- {}", words.join(" "))
+    };
+    let hint = format!("--linear works through pipes; in a script, use: {command}");
+    Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
 }
 
 fn is_in_terminal() -> bool {

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::future::pending;
-use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,6 +12,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::error::{Error, ErrorKind, Result};
 
 /// The signals that end a command.
 pub const SHUTDOWN_SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
@@ -52,7 +53,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Installs handlers for `signals` in place of their default action.
-    pub(crate) fn listen(signals: &[Signal]) -> io::Result<Self> {
+    pub(crate) fn listen(signals: &[Signal]) -> Result<Self> {
         Self::listen_with(signals, |_| false)
     }
 
@@ -61,18 +62,20 @@ impl Signals {
     pub(crate) fn listen_with(
         signals: &[Signal],
         handle: impl Fn(i32) -> bool + Send + 'static,
-    ) -> io::Result<Self> {
+    ) -> Result<Self> {
+        let cannot_listen = |error| Error::cannot("received", ErrorKind::Io, "signals", &error);
         let (sender, receiver) = unbounded_channel();
         let numbers = signals.iter().map(|signal| signal.as_raw());
-        let mut handlers = signal_hook::iterator::Signals::new(numbers)?;
+        let mut handlers = signal_hook::iterator::Signals::new(numbers).map_err(cannot_listen)?;
         let thread = thread::Builder::new().name("signals".to_owned());
-        thread.spawn(move || {
+        let spawned = thread.spawn(move || {
             let ends = |number: &i32| !is_ignored(*number) && !handle(*number);
             let number = handlers.forever().find(ends);
             if let Some(Ok(number)) = number.map(u8::try_from) {
                 begin_shutdown(number, &sender);
             }
-        })?;
+        });
+        spawned.map_err(cannot_listen)?;
         Ok(Self { receiver })
     }
 

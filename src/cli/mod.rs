@@ -257,7 +257,6 @@ fn block_on_until_signal<T>(
 /// Listens for the signals that end a command.
 fn listen_for_signals() -> Result<Signals> {
     Signals::listen(&signals::command_shutdown_signals())
-        .map_err(|error| Error::cannot("received", ErrorKind::Io, "signals", &error))
 }
 
 /// Runs `work` on one thread: a verb does one step after another.

@@ -18,7 +18,7 @@ pub mod terminal;
 #[cfg(test)]
 pub mod tests;
 
-use std::io::{self, BufWriter, IsTerminal, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::time::Duration;
 
 use ratatui::layout::{Rect, Size};
@@ -40,7 +40,6 @@ pub use sessions::{Memory, SessionFactory};
 use crate::app::{ExitReason, LoopEffect, PipedCommand};
 use crate::error::{Error, ErrorKind, Result};
 use crate::signals::{self, InterruptsIgnored, Signals};
-use crate::text::format::shell_word;
 use crate::view::RenderCtx;
 use input::TerminalEvents;
 use terminal::{TerminalGuard, TerminalWriter};
@@ -76,28 +75,10 @@ impl ProgramExit {
 
 /// Runs the terminal program until the user quits or a signal ends it.
 pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<ProgramExit> {
-    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            "the terminal program needs a terminal for its input and output",
-        )
-        .with_hint(match session.info.query.as_str() {
-            "" => "--linear works through pipes; in a script, use: sentbox list, sentbox show"
-                .to_owned(),
-            query => {
-                let words: Vec<String> = query.split_whitespace().map(shell_word).collect();
-                format!(
-                    "--linear works through pipes; in a script, use: sentbox search -- {}",
-                    words.join(" ")
-                )
-            }
-        }));
-    }
     let (sender, mut continued) = unbounded_channel();
     let handled = [&signals::TERMINATING_SIGNALS[..], &suspension::JOB_SIGNALS].concat();
     let handle = move |number| suspension::handle_signal(number, &sender);
-    let mut signals =
-        Signals::listen_with(&handled, handle).map_err(|error| terminal_error(&error))?;
+    let mut signals = Signals::listen_with(&handled, handle)?;
     let ended = run_in_terminal(session, env, ctx, &mut signals, &mut continued).await;
     // Before the rest ends, which may take time.
     terminal::restore();

@@ -8,6 +8,22 @@ use crate::harness::text::TextChecks as _;
 use insta::assert_snapshot;
 
 #[test]
+fn screen_without_terminal_makes_no_archive() {
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
+    assert_snapshot!(sentbox.transcript("-- to:ana status:sent"), @r"
+    stderr: sentbox: the terminal program needs a terminal for its input and output
+    stderr:    hint: --linear works through pipes; in a script, use: sentbox search -- to:ana status:sent
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.transcript("demo"), @r"
+    stderr: sentbox: the terminal program needs a terminal for its input and output
+    stderr:    hint: --linear works through pipes; in a script, use: sentbox list, sentbox show
+    exit code 2
+    ");
+    assert!(!sentbox.archive_path().exists());
+}
+
+#[test]
 fn wrong_usage_is_code_2_with_a_hint() {
     let sentbox = Sentbox::new();
     assert_snapshot!(sentbox.transcript("lst"), @r#"

@@ -25,6 +25,19 @@ fn unknown_time_zone_is_reported_on_the_screen() {
 }
 
 #[test]
+fn query_of_several_lines_becomes_one_line() {
+    let environment = [
+        ("SENTBOX_API_KEY", KEY),
+        ("SENTBOX_BASE_URL", "http://127.0.0.1:1"),
+    ];
+    let mut session = Session::start(SENTBOX, &["ana\nbob"], &environment, (100, 24));
+    session.until("the query", |screen| screen.contains("▸ ana bob "));
+    // The first key leaves the filter.
+    session.press("q");
+    session.quit();
+}
+
+#[test]
 fn browsing_opening_and_resizing_work_until_quit() {
     let mut session = Session::demo(&[]);
     session.press("jj\r");

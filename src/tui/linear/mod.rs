@@ -79,8 +79,7 @@ pub async fn run_linear<E: From<Error>>(
     ctx: RenderCtx,
     io: LinearIo<'_, E>,
 ) -> Result<ProgramExit, E> {
-    let mut signals = Signals::listen(&signals::TERMINATING_SIGNALS)
-        .map_err(|error| Error::new(ErrorKind::Io, format!("no signal handlers: {error}")))?;
+    let mut signals = Signals::listen(&signals::TERMINATING_SIGNALS)?;
     let mut program = LinearLoop::new(session, env, ctx, io);
     tokio::select! {
         biased;
