@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use tokio::sync::oneshot;
-use tokio::task::{self, JoinSet};
+use tokio::task::{self, JoinError, JoinSet};
 
 /// The fewest items that are worth threads: more than a page of the service has.
 const MIN_ITEMS: usize = 256;
@@ -37,6 +37,11 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 ) -> T {
     let result = catch_panic(work).await;
     result.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Returns the result of a task that is never aborted; a panic in it goes on.
+pub(crate) fn result_of_joined<T>(joined: Result<T, JoinError>) -> T {
+    joined.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
 /// Runs `work` on a thread that may block.

@@ -119,13 +119,17 @@ fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>> {
 }
 
 /// Counts the matches without a known body that the service still has.
-pub(super) fn count_missing_bodies(archive: &Archive, query: &Query) -> Result<u64> {
+pub(super) fn count_missing_bodies(
+    archive: &Archive,
+    query: &Query,
+    cancel: &CancellationToken,
+) -> Result<u64> {
     let mut count = 0;
-    archive.for_each_match(query, &CancellationToken::new(), |row| {
+    let is_complete = archive.for_each_match(query, cancel, |row| {
         count += u64::from(!row.has_body && row.missing_since.is_none());
         true
     })?;
-    Ok(count)
+    is_complete.then_some(count).ok_or_else(cancelled_error)
 }
 
 /// Returns which of these emails are not in the archive.

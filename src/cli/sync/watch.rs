@@ -15,6 +15,7 @@ use crate::cli::output::format::describe_coverage_as_of;
 use crate::config::HistorySpan;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{RECHECK_PAGES, RecheckScope, StopReason, refresh_pause};
+use crate::tasks::result_of_joined;
 
 /// Time in which the changes of other processes are collected.
 const NOTICE_PAUSE: Duration = Duration::from_millis(500);
@@ -101,7 +102,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 Some(stream) = self.following.join_next() => {
                     let report = self.engine.poll_changes().await?;
                     self.add_run(&report);
-                    self.follow(stream.ok().flatten());
+                    self.follow(result_of_joined(stream));
                 }
                 () = wait_for_change(&mut self.peers) => {
                     self.print_changes_of_others().await?;

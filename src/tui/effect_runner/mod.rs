@@ -6,7 +6,6 @@ mod run;
 mod search_slot;
 
 use std::future::{Future, poll_fn};
-use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -29,7 +28,7 @@ use crate::config::FaultPoint;
 use crate::error::Result;
 use crate::query::Query;
 use crate::sync::Engine;
-use crate::tasks;
+use crate::tasks::{self, result_of_joined};
 use search_slot::SearchSlot;
 
 /// The shortest time between two reads of what other processes store,
@@ -127,11 +126,6 @@ struct RunningRequest {
     handle: RequestHandle,
 }
 
-/// Returns the message of a task, which is never aborted; a panic in it goes on.
-fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
-    joined.unwrap_or_else(|error| resume_unwind(error.into_panic()))
-}
-
 /// A request to the service that is not sent yet.
 struct ServiceRequest<'a> {
     kind: RequestKind,
@@ -174,6 +168,7 @@ struct Searches {
     statistics: Option<(RequestId, SearchSlot)>,
     matches: SearchSlot,
     suggestion: SearchSlot,
+    missing_bodies: SearchSlot,
     mark: SearchSlot,
     export: SearchSlot,
 }
@@ -267,17 +262,16 @@ impl EffectRunner {
                 Some(joined) = self.background.join_next() => joined,
                 message = next_timer(&mut self.timers) => return message,
                 Some(arrived) = self.watch.join_next() => {
-                    if let Ok((notices, arrived)) = arrived {
-                        self.handle_notices(notices, &arrived);
-                    }
+                    let (notices, arrived) = result_of_joined(arrived);
+                    self.handle_notices(notices, &arrived);
                     continue;
                 }
                 Some(followed) = self.follow.join_next() => {
-                    self.follow_mirror(followed.ok().flatten());
+                    self.follow_mirror(result_of_joined(followed));
                     continue;
                 }
             };
-            return message_of_joined(joined);
+            return result_of_joined(joined);
         }
     }
 
@@ -288,7 +282,7 @@ impl EffectRunner {
             .map(|opened| self.keep_opened(opened))
             .or_else(|| self.interactive.try_join_next())
             .or_else(|| self.background.try_join_next())
-            .map(message_of_joined);
+            .map(result_of_joined);
         ready.or_else(|| next_timer(&mut self.timers).now_or_never())
     }
 

@@ -170,9 +170,12 @@ impl EffectRunner {
                     },
                     Message::StatusesChecked,
                 ),
-            Effect::CountMissingBodies(request, query) => self.spawn_blocking(move || {
-                Message::MissingBodiesCounted(request, count_missing_bodies(&archive, &query))
-            }),
+            Effect::CountMissingBodies(request, query) => {
+                searches.missing_bodies.replace(interactive, move |cancel| {
+                    let count = count_missing_bodies(&archive, &query, cancel);
+                    Message::MissingBodiesCounted(request, count)
+                });
+            }
             Effect::FetchBodies(request, fetch) => self
                 .request(RequestKind::FetchBodies, request, Priority::Backfill)
                 .send(
@@ -335,6 +338,7 @@ impl EffectRunner {
         let (archive, panic_at) = (self.session.archive.clone(), self.env.panic_at);
         if query != self.current_query {
             self.searches.count.cancel();
+            self.searches.missing_bodies.cancel();
             self.current_query = query.clone();
         }
         let tasks = &mut self.interactive;
