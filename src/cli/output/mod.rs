@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::mem::take;
+use std::os::fd::AsFd;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::text::ascii::{self, AsciiWriter, replace_non_ascii};
 use crate::text::format::shell_word;
+use crate::text::width::truncate;
 use crate::text::{json, sanitize};
 pub(super) use closed::wait_for_closed_stdout;
 use jq::{JqFilter, JqValue, JsonCollector};
@@ -107,9 +109,6 @@ impl Output {
     /// Creates the output of a command with its flags.
     pub fn from_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        // A terminal that does not know its own width reports zero.
-        let width = || rustix::termios::tcgetwinsize(io::stdout()).map(|size| size.ws_col);
-        let width = || width().ok().filter(|columns| *columns > 0);
         let mut out = Self::before_parsing(global.json || global.jq.is_some(), env);
         out.jq.clone_from(&global.jq);
         out.selection = SelectionFlags::new(global);
@@ -121,7 +120,7 @@ impl Output {
             ColorMode::Always => true,
             ColorMode::Never => false,
         };
-        out.columns = is_terminal.then(|| width().unwrap_or(80));
+        out.columns = is_terminal.then(|| terminal_width(io::stdout()));
         out.ascii = global.ascii || (is_terminal && draws_ascii(env));
         out.is_ascii_only = is_terminal && has_other_charset(env);
         out.quiet = global.quiet;
@@ -411,9 +410,9 @@ impl Output {
     /// Replaces the progress line on a terminal; an empty text removes it.
     pub fn show_progress(&mut self, text: &str) {
         if self.shows_progress && !self.quiet && self.pager.is_none() {
-            let columns = usize::from(self.columns.unwrap_or(80)).saturating_sub(1);
-            let text = sanitize::sanitize_line(text);
-            let line: String = text.chars().take(columns).collect();
+            // Its window may have another size by now, and data may go elsewhere.
+            let columns = usize::from(terminal_width(io::stderr())).saturating_sub(1);
+            let line = truncate(&sanitize::sanitize_line(text), columns, "");
             let _ = write!(self.stderr, "{CLEAR_LINE}{line}");
             let _ = self.stderr.flush();
         }
@@ -557,6 +556,13 @@ impl fmt::Display for FailedRequest<'_> {
 
 /// Moves to the start of the line and clears it.
 const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// Returns the width of a terminal; 80 columns if it does not know that, or there is none.
+fn terminal_width(terminal: impl AsFd) -> u16 {
+    let size = rustix::termios::tcgetwinsize(terminal);
+    let columns = size.map_or(0, |size| size.ws_col);
+    if columns == 0 { 80 } else { columns }
+}
 
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers are JSON")
