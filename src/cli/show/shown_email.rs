@@ -138,6 +138,7 @@ async fn retrieve(
         Ok(retrieved) => retrieved,
         Err(error) => {
             if let (ErrorKind::NotFound, Some(archive)) = (error.kind, archive) {
+                let requested = requested.with_clock_skew(client.clock_skew());
                 archive.mark_missing(id, requested)?;
             }
             if error.kind == ErrorKind::NotFound && client.is_mirror() {
