@@ -301,7 +301,7 @@ impl Model {
         self.outbox.extend(self.service.request_manual_refresh());
         self.freshness.forced_at = self.now.timestamp();
         self.status_check.restart(self.now.timestamp());
-        let is_failing = self.service.failing_since.is_some();
+        let is_failing = self.service.failing_since().is_some();
         if self.reader.needs_retry(is_failing) {
             self.outbox.extend(self.reader.reload());
         }

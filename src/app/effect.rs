@@ -2,9 +2,9 @@
 //! the value that is loading meanwhile.
 //!
 //! Each effect but [`Effect::Loop`] and [`Effect::SwitchSession`] is answered by exactly one later
-//! message; only a timer that a newer one of its kind replaces is never answered. A session switch
-//! makes a new model, whose `RequestId`s start again, so it drops the answers that are still
-//! pending.
+//! message, and those of the loop where their variant says so; only a timer that a newer one of its
+//! kind replaces is never answered. A session switch makes a new model, whose `RequestId`s start
+//! again, so it drops the answers that are still pending.
 //!
 //! `tui/effect_runner/run.rs` runs them. A new service request also needs a [`RequestKind`] and an
 //! arm in `Model::is_wanted`.
@@ -32,7 +32,7 @@ use crate::sync::ConfirmScope;
 /// plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// For the event loop itself; has no answer.
+    /// For the event loop itself.
     Loop(LoopEffect),
     /// Load rows of the archive.
     LoadWindow(RequestId, WindowQuery),

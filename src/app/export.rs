@@ -424,8 +424,8 @@ impl Model {
         };
         running.progress = progress;
         // After a stop that came with the last email, one more step completes the file.
-        let is_left = running.plan.is_capped || running.progress.done < running.plan.emails;
-        let is_stopped = running.is_stopping && is_left;
+        let has_more = running.plan.is_capped || running.progress.done < running.plan.emails;
+        let is_stopped = running.is_stopping && has_more;
         if !running.progress.is_done && running.progress.error.is_none() && !is_stopped {
             return self.request_export_step();
         }

@@ -50,7 +50,9 @@ impl Model {
     /// The text of an empty list without a filter.
     pub fn empty_text(&self) -> &'static str {
         match self.session.mailbox {
-            _ if self.list.left_out.was_old || self.list.left_out.purged => "the mail was purged",
+            _ if self.list.left_out.has_omitted_old || self.list.left_out.purged => {
+                "the mail was purged"
+            }
             Mailbox::Sent => "nothing was sent yet",
             Mailbox::Received => "nothing was received yet",
         }

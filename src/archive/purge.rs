@@ -67,13 +67,13 @@ pub struct LeftOut {
     pub purged: bool,
     /// Whether mail of some age and older is left out:
     /// by the retention, or because it was purged by its age.
-    pub old: bool,
+    pub has_age_limit: bool,
     /// The time before which it is left out, if it is known.
-    pub since: Option<Timestamp>,
+    pub limit: Option<Timestamp>,
     /// Whether that is by the retention, and not because it was purged by its age.
     pub by_retention: bool,
     /// Whether there was such mail.
-    pub was_old: bool,
+    pub has_omitted_old: bool,
     /// The number of the last email that was purged; greater after each purge.
     pub(crate) last_purge: i64,
     /// The time before which all mail was purged on demand.
@@ -87,25 +87,16 @@ impl LeftOut {
     }
 
     /// The statement that belongs to one about what the archive has.
-    pub(crate) const fn describe(self) -> Option<&'static str> {
-        match (self.purged, self.old && self.was_old, self.by_retention) {
-            (true, true, true) => Some(
-                "purged mail is left out, and sync removes mail older than the profile keeps (keep)",
-            ),
-            (false, true, true) => Some("sync removes mail older than the profile keeps (keep)"),
-            (true, true, false) => {
-                Some("purged mail and mail older than archive purge --older keeps are left out")
-            }
-            (false, true, false) => Some("mail older than archive purge --older keeps is left out"),
-            (true, false, _) => Some("purged mail is left out"),
-            (false, false, _) => None,
-        }
+    pub(crate) fn describe(self) -> Option<String> {
+        let what = self.exception(true)?;
+        let verb = if what.contains(" and ") { "are" } else { "is" };
+        Some(format!("{what} {verb} left out"))
     }
 
     /// What is missing where the archive is said to have all mail, if `has_everything` of
     /// any age.
     pub(crate) const fn exception(self, has_everything: bool) -> Option<&'static str> {
-        let lacks_old = has_everything && self.old && self.was_old;
+        let lacks_old = has_everything && self.has_age_limit && self.has_omitted_old;
         match (self.purged, lacks_old, self.by_retention) {
             (true, true, true) => Some("purged mail and mail older than the profile keeps (keep)"),
             (false, true, true) => Some("mail older than the profile keeps (keep)"),
@@ -131,15 +122,15 @@ impl Archive {
         self.read(|conn| {
             conn.one(query, [], |row| {
                 let (cutoff, retained): (Option<i64>, Option<i64>) = (row.get()?, row.get()?);
-                let (since, by_retention) =
+                let (limit, by_retention) =
                     (cutoff.max(retained), cutoff.is_none() || retained > cutoff);
                 let last_purge = row.get()?;
                 Ok(LeftOut {
                     purged: last_purge > 0,
-                    old: row.get()?,
-                    was_old: row.get()?,
+                    has_age_limit: row.get()?,
+                    has_omitted_old: row.get()?,
                     by_retention,
-                    since: to_timestamp(since),
+                    limit: to_timestamp(limit),
                     last_purge,
                     purged_before: to_timestamp(cutoff),
                 })

@@ -147,7 +147,7 @@ impl MirrorSource {
             // not.
             let is_end = error.is_none()
                 && matches!(gap, Gap::Below { cursor: None, .. })
-                && self.with_archive(Archive::left_out).await?.old;
+                && self.with_archive(Archive::left_out).await?.has_age_limit;
             if page.items.is_empty() && !is_end {
                 let error = error.unwrap_or_else(|| {
                     Error::new(ErrorKind::NotTheApi, "the listing has a gap here")

@@ -57,7 +57,7 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         draw_centered(lines, area, frame);
     } else if service.has_answered {
         let left_out = model.list.left_out;
-        let text = if left_out.was_old || left_out.purged {
+        let text = if left_out.has_omitted_old || left_out.purged {
             "The archive leaves out what was purged and what is older than it keeps."
         } else {
             "The service responds, but its list is empty."

@@ -196,7 +196,7 @@ pub fn build_service_state<'a>(model: &Model, ctx: &RenderCtx, detail: TitleDeta
         }
         ServiceState::ReadOnly | ServiceState::RateLimited(_) => with_age(String::new()),
         ServiceState::Unavailable(_) | ServiceState::Failing(_) | ServiceState::NotWritable => {
-            let since = model.service.failing_since;
+            let since = model.service.failing_since();
             let since = since.map(|since| format!(" since {}", ctx.format_date_time(since)));
             with_age(since.unwrap_or_default())
         }
@@ -443,7 +443,7 @@ pub fn format_coverage(
     format: impl Fn(Timestamp) -> String,
 ) -> String {
     let left_out = model.list.left_out;
-    let limit = left_out.since.filter(|_| left_out.was_old);
+    let limit = left_out.limit.filter(|_| left_out.has_omitted_old);
     let oldest = model.list.archive_span.map(|(oldest, _)| oldest);
     let since = |at: Timestamp| {
         // The counted emails are of then and later, unless older ones are stored behind a gap.

@@ -112,8 +112,8 @@ impl FocusSet {
     /// The panes and a list to choose from: a number opens a saved view,
     /// or selects an item.
     pub const NUMBERS: Self = Self::new(&[Focus::List, Focus::Reader, Focus::Choice]);
-    pub const ALL: Self = Self::EVERYWHERE.without(Self::PROMPT);
-    pub const EVERYWHERE: Self = Self(0b1_1111);
+    pub const NO_PROMPT: Self = Self::EVERYWHERE.without(Self::PROMPT);
+    pub const EVERYWHERE: Self = Self(u8::MAX);
     pub const EMPTY: Self = Self(0);
 
     pub(super) const fn new(focuses: &[Focus]) -> Self {
@@ -440,7 +440,7 @@ commands! {
         => Model::open_profile_chooser;
     ErrorDetails "error-details" [NUMBERS "!"] "details" "details of the last error, or the rest of a notice"
         if Model::check_error => |m| m.error_details = m.current_error();
-    Help "help" [ALL "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
+    Help "help" [NO_PROMPT "?, F1", PANES ":", LIST "Ctrl-p"] "help" "every command: type to search, run one"
         => Model::open_help;
     NextItem "next-item" [CHOICE "j, Down, Tab, Ctrl-n"] "choose" "next item"
         => |m| m.select_item(Motion::Down);

@@ -104,7 +104,7 @@ impl Model {
 
     /// Whether the service has older mail that may match.
     pub fn can_load_older(&self) -> bool {
-        let is_at_limit = self.service.exhausted && self.list.left_out.old;
+        let is_at_limit = self.service.exhausted && self.list.left_out.has_age_limit;
         self.service.has_older() && !is_at_limit && self.covered_filter_start().is_none()
     }
 
@@ -157,7 +157,7 @@ impl Model {
                     None => loaded,
                 }
             }
-            (None, Some(_)) if self.service.exhausted && self.list.left_out.old => {
+            (None, Some(_)) if self.service.exhausted && self.list.left_out.has_age_limit => {
                 "the archive keeps no older mail (keep, or archive purge --older)".to_owned()
             }
             (None, Some(_)) if self.service.exhausted => {

@@ -41,17 +41,11 @@ pub struct ServiceStatus {
     pub unavailable: Option<Unavailable>,
     /// The error of the last request.
     pub error: Option<Error>,
-    /// The time of the first of the current errors of its kind.
-    pub failing_since: Option<Timestamp>,
-    /// The kind of those errors.
-    failing_kind: Option<ErrorKind>,
-    /// The time of the last error.
-    failed_at: Option<Timestamp>,
+    failures: Option<Failures>,
     /// The time of the last refresh, by this process or another one.
     pub as_of: Option<Timestamp>,
     pub has_answered: bool,
     refresh_interval: Duration,
-    failures: u32,
     pub(super) refresh_request: Pending<()>,
     is_background_refresh: bool,
     refresh_timer: Pending<()>,
@@ -77,6 +71,18 @@ pub struct ServiceStatus {
     pub clock_warning: Option<String>,
     /// Whether the user was notified of that.
     is_clock_reported: bool,
+}
+
+/// The failed requests since the last answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Failures {
+    count: u32,
+    /// The kind of the last one.
+    kind: ErrorKind,
+    /// The time of the first one of that kind without another between them.
+    since: Timestamp,
+    /// The time of the last one.
+    last: Timestamp,
 }
 
 /// Why no request is possible.
@@ -202,17 +208,24 @@ impl ServiceStatus {
     /// Stores the error of a request; the next success clears it.
     pub fn record_error(&mut self, error: Error, now: Timestamp) {
         self.count_failure(error.kind, now);
-        self.failed_at = Some(now);
         self.error = Some(error);
     }
 
     /// Counts a failure; another kind than the last one begins now.
     fn count_failure(&mut self, kind: ErrorKind, now: Timestamp) {
-        self.failures += 1;
-        let last = self.failing_kind.replace(kind);
-        if self.failing_since.is_none() || last != Some(kind) {
-            self.failing_since = Some(now);
-        }
+        let before = self.failures;
+        let alike = before.filter(|failures| failures.kind == kind);
+        self.failures = Some(Failures {
+            count: before.map_or(1, |failures| failures.count + 1),
+            kind,
+            since: alike.map_or(now, |failures| failures.since),
+            last: now,
+        });
+    }
+
+    /// The time since which requests fail, all in the same way.
+    pub fn failing_since(&self) -> Option<Timestamp> {
+        self.failures.map(|failures| failures.since)
     }
 
     /// Requests the newest page, unless an equally urgent request is running.
@@ -286,9 +299,9 @@ impl ServiceStatus {
     /// Refreshes for a user who presses a key, if the last request failed offline and
     /// not just now.
     pub fn retry_offline(&mut self, now: Timestamp) -> Option<Effect> {
-        let is_due = |at| now.duration_since(at) >= OFFLINE_KEY_RETRY_DELAY;
+        let is_due = |it: Failures| now.duration_since(it.last) >= OFFLINE_KEY_RETRY_DELAY;
         let is_offline = self.error.as_ref().is_some_and(Error::is_offline);
-        (is_offline && self.failed_at.is_some_and(is_due))
+        (is_offline && self.failures.is_some_and(is_due))
             .then(|| self.request_refresh(Priority::Refresh))
             .flatten()
     }
@@ -455,7 +468,7 @@ impl ServiceStatus {
     fn apply_result(&mut self, result: Result<SyncReport>, now: Timestamp) -> Option<SyncReport> {
         match result {
             Ok(report) => {
-                (self.error, self.failing_since, self.failures) = (None, None, 0);
+                (self.error, self.failures) = (None, None);
                 // Older emails need not wait for their retry any longer.
                 self.older_timer.reset();
                 self.as_of = Some(report.refreshed_at.unwrap_or(now));
@@ -489,7 +502,8 @@ impl ServiceStatus {
         } else {
             MAX_RETRY_DELAY
         };
-        let backoff = MIN_RETRY_DELAY.saturating_mul(1 << self.failures.saturating_sub(1).min(8));
+        let retries = self.failures.map_or(0, |failures| failures.count - 1);
+        let backoff = MIN_RETRY_DELAY.saturating_mul(1 << retries.min(8));
         let cooldown = match error.kind {
             // Within the pause nothing is sent. It may end earlier, if the service answers another process.
             ErrorKind::RateLimited => error.cooldown().min(MAX_RETRY_DELAY),

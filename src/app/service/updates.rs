@@ -28,8 +28,8 @@ impl Model {
 
     pub(in crate::app) fn apply_refresh(&mut self, request: RequestId, result: Result<SyncReport>) {
         let catching_up = self.service.is_catching_up();
-        let was_failing = self.service.failing_since.is_some();
-        let (now, has_age_limit) = (self.now.timestamp(), self.list.left_out.old);
+        let was_failing = self.service.failing_since().is_some();
+        let (now, has_age_limit) = (self.now.timestamp(), self.list.left_out.has_age_limit);
         let (report, timer) = (self.service).apply_refresh(request, result, has_age_limit, now);
         self.outbox.extend(timer);
         self.report_unreadable(report.as_ref());
@@ -209,7 +209,7 @@ impl Model {
         let Ok(report) = result else {
             return;
         };
-        if report.refreshed_at > self.service.failing_since {
+        if report.refreshed_at > self.service.failing_since() {
             // The service has answered another process since.
             self.outbox.extend(self.service.refresh_if_failing());
         }

@@ -265,11 +265,11 @@ fn fetch_email_during(kind: ErrorKind) {
     let refreshes = |app: &AppHarness| app.count(effect!(Effect::Refresh(..)));
     assert_eq!(refreshes(&app), 1);
     let now = app.model.now.timestamp();
-    assert_eq!(app.model.service.failing_since, Some(now));
+    assert_eq!(app.model.service.failing_since(), Some(now));
     app.press("j Enter").settle();
     assert_eq!(refreshes(&app), 2);
     assert_eq!(app.model.service.last_error(), None);
-    assert_eq!(app.model.service.failing_since, None);
+    assert_eq!(app.model.service.failing_since(), None);
 }
 
 #[test]

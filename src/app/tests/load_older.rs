@@ -77,7 +77,7 @@ fn request_older(app: &mut AppHarness) -> RequestId {
 #[test]
 fn age_limited_archive_offers_no_older_mail() {
     let mut service = FakeService::with_emails(50);
-    (service.older_pages, service.left_out.old) = (3, true);
+    (service.older_pages, service.left_out.has_age_limit) = (3, true);
     let mut app = AppHarness::at_rest(120, 40, service);
     let request = request_older(&mut app);
     // All of the page is older than the limit.

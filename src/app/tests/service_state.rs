@@ -223,10 +223,10 @@ fn archive_without_purged_mail_is_not_complete() {
 #[test]
 fn archive_with_age_limit_is_complete_since_then() {
     let mut service = FakeService::with_emails(50);
-    service.left_out.since = "2026-10-01T09:14:00Z".parse().ok();
+    service.left_out.limit = "2026-10-01T09:14:00Z".parse().ok();
     let app = AppHarness::at_rest(100, 20, service.clone());
     app.title_ends("50 emails, complete · live");
-    service.left_out.was_old = true;
+    service.left_out.has_omitted_old = true;
     let mut app = AppHarness::at_rest(100, 20, service.clone());
     app.title_ends("50 emails since 1 Oct 09:14 · live");
     app.search("zzz");

@@ -264,7 +264,7 @@ impl Archive {
         let left_out = self.left_out()?;
         let mut unmatched = Unmatched::default();
         // The list of the service has what was purged, too.
-        if !left_out.purged && !left_out.was_old {
+        if !left_out.purged && !left_out.has_omitted_old {
             unmatched.oldest_listed = self.oldest_listed()?;
         }
         let (nodes, is_single) = match &query.filter {

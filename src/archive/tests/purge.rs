@@ -110,10 +110,10 @@ fn expired_mail_is_overwritten() {
     archive.write(|tx| record_answer(tx, now.into())).unwrap();
     assert_eq!(archive.purge_expired(now).unwrap(), all - 97);
     let left_out = archive.left_out().unwrap();
-    assert_eq!(left_out.since, Some(at(403)));
+    assert_eq!(left_out.limit, Some(at(403)));
     assert_eq!(
-        left_out.describe(),
-        Some("sync removes mail older than the profile keeps (keep)")
+        left_out.describe().as_deref(),
+        Some("mail older than the profile keeps (keep) is left out")
     );
     assert_eq!(archive.query_count().unwrap(), 97);
     let oldest = archive.info().unwrap().oldest.unwrap();
@@ -159,7 +159,10 @@ fn retention_applies_to_archives_that_are_open() {
     let fetch_again = || {
         let items = vec![item_with("o-5", Some(5), "sent")];
         merge_at(&open, items, PagePosition::Unknown, now);
-        (open.query_count().unwrap(), open.left_out().unwrap().old)
+        (
+            open.query_count().unwrap(),
+            open.left_out().unwrap().has_age_limit,
+        )
     };
     drop(with_retention(Some(jiff::SignedDuration::from_hours(1))));
     assert_eq!(fetch_again(), (97, true));
@@ -181,7 +184,7 @@ fn longer_retention_leaves_nothing_out_yet() {
         (
             keep(50),
             false,
-            Some("sync removes mail older than the profile keeps (keep)"),
+            Some("mail older than the profile keeps (keep) is left out"),
         ),
     ] {
         let archive = memory().with_retention(keep(105)).unwrap();
@@ -194,7 +197,7 @@ fn longer_retention_leaves_nothing_out_yet() {
             archive.purge(&PurgeTarget::Before(at(7))).unwrap();
         }
         let archive = archive.with_retention(longer).unwrap();
-        assert_eq!(archive.left_out().unwrap().describe(), left_out);
+        assert_eq!(archive.left_out().unwrap().describe().as_deref(), left_out);
         let is_complete = archive.coverage().unwrap() == Coverage::Complete;
         assert_eq!(is_complete, longer == keep(50), "{longer:?}");
     }

@@ -480,7 +480,7 @@ fn print_info(archive: &Archive, ctx: &mut ProfileContext<'_>) -> Result<(), Com
         as_of: refreshed.map(format_timestamp),
         omitted: OmittedJson {
             purged: info.purged,
-            before: left_out.since.map(format_timestamp),
+            before: left_out.limit.map(format_timestamp),
         },
         statuses: DueStatuses::count(archive, now)?,
         service,

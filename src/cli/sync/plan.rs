@@ -117,7 +117,7 @@ impl SyncPlan {
         };
         let down_to = match self.until {
             Some(until) => format!("down to {}", format_time(until, now, zone)),
-            None if archive.left_out()?.old => "all that the archive keeps".to_owned(),
+            None if archive.left_out()?.has_age_limit => "all that the archive keeps".to_owned(),
             None => "all that the service has".to_owned(),
         };
         let old = match &self.coverage {
