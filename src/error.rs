@@ -1,7 +1,6 @@
 //! [`Error`]: an error as plain data, for users, scripts and tests.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The result of anything that can fail with an [`Error`].
@@ -371,8 +370,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// Locks a mutex whose value stays valid when another thread panics.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

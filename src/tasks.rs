@@ -1,4 +1,4 @@
-//! Tasks, and work that blocks beside them.
+//! Tasks, work that blocks beside them, and locks between them.
 //!
 //! All is boxed: a task of each type of future or closure would add four kilobytes to the program.
 
@@ -6,7 +6,7 @@ use std::future::{Future, pending};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use tokio::sync::oneshot;
@@ -28,6 +28,11 @@ pub(crate) fn spawn_in<T: Send + 'static>(
 ) {
     let work: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(work);
     tasks.spawn(work);
+}
+
+/// Locks a mutex whose value stays valid when another thread panics.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `work` on a thread that may block;

@@ -27,8 +27,9 @@ use super::response::{body, headers};
 use super::{BeforeSend, MIRROR_HEADER};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, ArchiveLocation, BaseUrl, Rate, Settings};
-use crate::error::{Error, ErrorKind, RequestDetails, Result, lock};
+use crate::error::{Error, ErrorKind, RequestDetails, Result};
 use crate::mail::Mailbox;
+use crate::tasks::lock;
 
 pub(super) const MAX_REDIRECTS: usize = 3;
 /// The shortest wait that is reported.

@@ -12,8 +12,9 @@ use super::request::{RequestHandle, RetryPolicy};
 use super::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, response};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, KeyTarget, Rate};
-use crate::error::{ErrorKind, Result, lock};
+use crate::error::{ErrorKind, Result};
 use crate::mail::{Attachment, EmailId, Mailbox, Metrics, Suppression};
+use crate::tasks::lock;
 
 impl EmailApi for Client {
     fn with_priority(&self, request: &RequestHandle) -> Self {

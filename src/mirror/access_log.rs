@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use serde::Serialize;
 
 use crate::config::RotatingFile;
-use crate::error::lock;
 use crate::mail::EmailId;
+use crate::tasks::lock;
 
 /// The size at which the log is rotated: about a million lines for single emails.
 const MAX_SIZE: u64 = 200 << 20;

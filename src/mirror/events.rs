@@ -14,8 +14,8 @@ use tokio::time::{sleep, timeout};
 use crate::api::MailboxChange;
 use crate::archive::{Archive, ChangeSnapshot};
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind, Result, lock};
-use crate::tasks;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tasks::{self, lock};
 
 /// Time between two looks at the archive.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);

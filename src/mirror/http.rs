@@ -26,12 +26,13 @@ use super::statistics::{RequestStatistics, Sample, operation_name, write_metrics
 use crate::api::MailboxChange;
 use crate::api::{CHECKED_AT_HEADER, LISTED_AT_HEADER, MIRROR_HEADER};
 use crate::archive::NextRows;
-use crate::error::{Error, lock};
+use crate::error::Error;
 use crate::mail::{EmailId, Mailbox};
 use crate::server::{
     ClientAddress, ErrorResponse, ListParams, bearer_key, check_host, get_only, max_connections,
     method_not_allowed,
 };
+use crate::tasks::lock;
 use crate::text::format::format_timestamp;
 use crate::text::hash::{sha256, to_hex};
 

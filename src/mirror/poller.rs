@@ -5,8 +5,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::http::MirrorState;
 use crate::api::{Client, EmailApi as _, Priority};
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Engine, RECHECK_PAGES, REFRESH_INTERVAL, StopReason, refresh_pause};
+use crate::tasks::lock;
 
 /// Refreshes, rechecks and loads older mail; keeps the error of the last attempt.
 ///

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::config::{open_secret, read_at_most};
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tasks::lock;
 
 /// The most bytes of a file that is read.
 const MAX_FILE: usize = 16 << 20;

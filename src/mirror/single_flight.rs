@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tasks::lock;
 
 /// The most requests that are open at once;
 /// more would wait for the rate limit for minutes.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use crate::error::lock;
+use crate::tasks::lock;
 
 /// Returns the name of what a client requests, by its path.
 pub(super) fn operation_name(path: &str) -> &'static str {

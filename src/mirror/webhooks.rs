@@ -19,9 +19,10 @@ use tokio::time::timeout;
 
 use super::private_file::{NoteWriter, PrivateFile, numbered_lines};
 use crate::archive::EmailEvent;
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{ApiTime, EmailId, MAX_EXTRA_BYTES, Status};
 use crate::server::ErrorResponse;
+use crate::tasks::lock;
 
 /// The most bytes of an event, which has no body of an email.
 const MAX_EVENT: usize = 256 << 10;

@@ -31,7 +31,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tasks::lock;
 
 /// How long a client may take for the head of a request, or for a TLS handshake;
 /// also how long an idle connection is kept.

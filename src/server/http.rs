@@ -25,8 +25,8 @@ use super::request::{
 use super::{Listing, RATE_WINDOW_SECONDS, ServerConfig, Source};
 use crate::api::wire::ListBody;
 use crate::config::clock::Clock;
-use crate::error::lock;
 use crate::mail::{EmailId, Mailbox};
+use crate::tasks::lock;
 
 /// The state of the access checks.
 struct ServerState {

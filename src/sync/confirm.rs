@@ -8,9 +8,10 @@ use super::run::is_cursor_error;
 use super::{Engine, FailedPages, StopReason, SyncDepth, SyncReport, merge_page_after};
 use crate::api::{Cursor, EmailApi, MAX_LIMIT};
 use crate::archive::{Archive, CandidateRows, EmailRow, SortKey};
-use crate::error::{ErrorKind, Result, lock};
+use crate::error::{ErrorKind, Result};
 use crate::mail::{EmailId, Finality};
 use crate::query::Query;
+use crate::tasks::lock;
 
 /// Cursors to try for a page, from the row right above it up;
 /// then a refresh reads the newest page.

@@ -11,8 +11,9 @@ use tracing::{info, warn};
 use super::Engine;
 use crate::api::{ChangeStream, EmailApi, MailboxChange, Priority};
 use crate::archive::{EmailEvent, EventOutcome, PurgeTarget};
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Status;
+use crate::tasks::lock;
 use crate::text::format::plural;
 
 /// How long a stream may take to repeat its purges.

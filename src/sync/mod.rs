@@ -42,10 +42,10 @@ use crate::archive::{
     RequestStamp, SortKey,
 };
 use crate::config::clock::Clock;
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Email, EmailId};
 use crate::query::Query;
-use crate::tasks;
+use crate::tasks::{self, lock};
 
 /// Stores the emails of one service in one archive.
 ///

@@ -246,9 +246,10 @@ impl Planner {
             (self.cursor_search, self.is_end_rechecked) = (CursorSearch::starting_at(1), true);
         }
         // Some services send shorter pages than requested.
-        let page_len = match u32::try_from(self.coverage.max_page_len) {
-            Ok(longest @ 1..100) => longest,
-            _ => u32::from(MAX_LIMIT),
+        let longest = u32::try_from(self.coverage.max_page_len).unwrap_or(u32::MAX);
+        let page_len = match longest.min(u32::from(MAX_LIMIT)) {
+            0 => u32::from(MAX_LIMIT),
+            longest => longest,
         };
         let below = match self.cursor_search.next_offset(page_len) {
             None => Break(StopReason::NoLiveCursor),

@@ -22,10 +22,11 @@ use crate::config::{
     ApiKey, ArchiveOrigin, BaseUrl, DesktopSettings, Env, Flags, HistorySpan, Profiles, Prompting,
     Rate, SecretInput, Settings, ViewStore, built_in_views, create_private_dir, find_browser,
 };
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::{Engine, REFRESH_INTERVAL};
+use crate::tasks::lock;
 use crate::text::sanitize;
 
 /// The interval between two refreshes of the sample mailbox, which has one user.

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::app::{MAX_FILTERS, SavedState, StateRecord};
 use crate::config::{HISTORY_FILE, LineFile, STATE_FILE};
-use crate::error::{Error, ErrorKind, lock};
+use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
+use crate::tasks::lock;
 
 /// A longer file is written again with the lines that are still needed:
 /// about a hundred at most. Each start reads it.

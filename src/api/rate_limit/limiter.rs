@@ -18,8 +18,7 @@ use crate::api::request::{
 };
 use crate::config::Rate;
 use crate::config::clock::Clock;
-use crate::error::lock;
-use crate::tasks;
+use crate::tasks::{self, lock};
 
 /// A longer pause is looked up in the shared file again before each request:
 /// another process may have ended it.

@@ -25,7 +25,8 @@ use super::error::{UNREADABLE, archive_error};
 use crate::config::{
     ARCHIVE_FILE, create_private_dir, create_private_file, existing_folder_of, folder_of,
 };
-use crate::error::{self, Error, Result, lock};
+use crate::error::{self, Error, Result};
+use crate::tasks::lock;
 
 /// The labels in the names of backups, between the archive's name and a number.
 const BACKUP_LABELS: [&str; 3] = ["aside", "damaged", "old"];

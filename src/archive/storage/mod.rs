@@ -19,7 +19,8 @@ pub(crate) mod process_lock;
 mod tables;
 
 use crate::config::{ArchiveLocation, ServerUrl};
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tasks::lock;
 use db::postgres::PostgresServer;
 use db::{Connection, Transaction, TransactionKind};
 use error::archive_error;

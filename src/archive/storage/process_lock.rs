@@ -13,7 +13,8 @@ use super::db::Connection;
 use super::db::postgres::PostgresServer;
 use crate::archive::ArchiveLocation;
 use crate::config::{open_private, open_regular, read_regular};
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tasks::lock;
 
 /// A holder that did not renew the lock for so long was stopped,
 /// perhaps by a shell; it no longer counts.

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::config::{Env, remove_key_variables};
-use crate::error::{Error, ErrorKind, Result, lock};
+use crate::error::{Error, ErrorKind, Result};
 use crate::signals::InterruptsIgnored;
+use crate::tasks::lock;
 
 /// The most bytes that are kept in case the pager fails: more than a pipe takes
 /// before the pager reads.

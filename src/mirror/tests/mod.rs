@@ -24,10 +24,11 @@ use crate::api::{ClientConfig, RetryPolicy};
 use crate::archive::tests::{memory, open_file};
 use crate::archive::{Archive, ChangeSnapshot};
 use crate::config::{ApiKey, BaseUrl, Rate};
-use crate::error::{Error, ErrorKind, lock};
+use crate::error::{Error, ErrorKind};
 use crate::mail::Mailbox;
 use crate::server::sample::SampleMailbox;
 use crate::server::{self, ServerConfig};
+use crate::tasks::lock;
 
 const KEY: &str = "re_0123456789abcdef0123";
 

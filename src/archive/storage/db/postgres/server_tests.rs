@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use super::*;
-use crate::error::lock;
+use crate::tasks::lock;
 
 /// Names the server for all archives that a test would have in memory.
 pub(crate) const SERVER: &str = "SENTBOX_TEST_SERVER";
