@@ -45,6 +45,11 @@ impl EmailRow {
         self
     }
 
+    /// Whether its body is to be retrieved: it is not here, and the service has the email.
+    pub(crate) const fn lacks_body(&self) -> bool {
+        !self.has_body && self.missing_since.is_none()
+    }
+
     /// Returns why it bounced, by the list or by the retrieved email `full`.
     ///
     /// The list seldom has the reason; and a part of the recipients does not tell which one alone

@@ -383,9 +383,10 @@ impl<S: EmailApi> Engine<S> {
         invalid: &mut InvalidResponses,
     ) -> Result<CandidateRows> {
         let limit = usize::try_from(max_requests).unwrap_or(usize::MAX);
-        let lacks_body = |row: &EmailRow| !row.has_body && row.missing_since.is_none();
         let candidates = self
-            .run_blocking(move |archive| archive.find_candidates(&query, below, limit, lacks_body))
+            .run_blocking(move |archive| {
+                archive.find_candidates(&query, below, limit, EmailRow::lacks_body)
+            })
             .await?;
         for row in &candidates.rows {
             let response = self.fetch_and_store(&row.summary.id).await;

@@ -9,7 +9,6 @@ mod input;
 mod linear;
 mod piped_command;
 mod profile_list;
-mod queries;
 mod session;
 mod sessions;
 mod state_files;
@@ -17,6 +16,7 @@ mod suspension;
 pub mod terminal;
 #[cfg(test)]
 pub mod tests;
+mod work;
 
 use std::io::{self, BufWriter, Write as _};
 use std::time::Duration;

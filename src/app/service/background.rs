@@ -41,11 +41,8 @@ impl Prefetch {
             .into_iter()
             .flatten()
             .filter_map(|n| rows.get(n));
-        let wanted = |row: &&EmailRow| {
-            !row.has_body
-                && row.missing_since.is_none()
-                && !self.requested.contains(&row.summary.id)
-        };
+        let wanted =
+            |row: &&EmailRow| row.lacks_body() && !self.requested.contains(&row.summary.id);
         let id = beside.find(wanted)?.summary.id.clone();
         self.requested.push(id.clone());
         Some(Effect::PrefetchEmail(self.request.start(), id))

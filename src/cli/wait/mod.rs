@@ -259,7 +259,7 @@ impl<S: EmailApi> Wait<'_, S> {
         let since = self.started - BODY_AGE;
         let is_wanted = |row: &EmailRow| {
             let created = row.summary.created.parsed;
-            !row.has_body && row.missing_since.is_none() && created.is_none_or(|at| at >= since)
+            row.lacks_body() && created.is_none_or(|at| at >= since)
         };
         let query = self.query.without_bodies();
         let archive = self.engine.archive();

@@ -17,9 +17,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::DropGuard;
 
 use super::email_thread::EmailThread;
-use super::queries::load_changes;
 use super::session::{OpenedSession, Session};
 use super::sessions::SessionFactory;
+use super::work::load_changes;
 use crate::api::{ChangeStream, Client, EmailApi as _, RequestHandle};
 use crate::app::session::OpenOutcome;
 use crate::app::{Message, RequestId, RequestKind, StateRecord, TimerKind};

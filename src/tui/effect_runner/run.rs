@@ -18,13 +18,13 @@ use crate::query::{Query, complete};
 use crate::render::{BodyView, LayoutOptions};
 use crate::tasks;
 use crate::tui::desktop;
-use crate::tui::queries::{
+use crate::tui::state_files::not_saved_error;
+use crate::tui::work::{
     CancellableSource, cancelled_error, check_listing, collect_ids, count_changes,
     count_missing_bodies, export_batch, fetch_bodies, find_unstored, load_counts, load_email,
     load_email_and_history, load_recipient_summary, load_statistics, load_stored_email, refresh,
     save_attachment,
 };
-use crate::tui::state_files::not_saved_error;
 
 impl EffectRunner {
     /// Returns the message of an effect that takes less time than a thread needs to

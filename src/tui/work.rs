@@ -126,7 +126,7 @@ pub(super) fn count_missing_bodies(
 ) -> Result<u64> {
     let mut count = 0;
     let is_complete = archive.for_each_match(query, cancel, |row| {
-        count += u64::from(!row.has_body && row.missing_since.is_none());
+        count += u64::from(row.lacks_body());
         true
     })?;
     is_complete.then_some(count).ok_or_else(cancelled_error)
