@@ -68,6 +68,8 @@ pub struct RenderCache {
     bodies: VecDeque<CachedBody>,
     /// With the JSON of the email.
     views: Option<(Arc<str>, EmailViews)>,
+    /// Since the first large email.
+    large: Option<LayoutThread>,
 }
 
 #[derive(Debug)]
@@ -104,12 +106,18 @@ impl RenderCache {
         }
         let views = self.views.take().filter(|(json, _)| *json == email.json);
         let mut views = views.map(|(_, views)| views).unwrap_or_default();
-        let mut lay_out = || views.lay_out(email, view, options);
-        let body = Arc::new(if EmailViews::is_large(email) {
-            lay_out_apart(lay_out)
+        let body;
+        if EmailViews::is_large(email) {
+            let email = email.clone();
+            let large = self.large.get_or_insert_with(LayoutThread::start);
+            (body, views) = large.run(move || {
+                let body = views.lay_out(&email, view, options);
+                (body, views)
+            });
         } else {
-            lay_out()
-        });
+            body = views.lay_out(email, view, options);
+        }
+        let body = Arc::new(body);
         self.views = Some((email.json.clone(), views));
         self.insert(key, body.clone());
         body
@@ -136,36 +144,68 @@ impl RenderCache {
     }
 }
 
-/// Lays out on a thread that ends with it, and copies the result.
+/// A thread that lays out large emails and frees all memory of that itself.
 ///
-/// The C library's allocator returns the memory of a thread that has ended, but not what lies below
-/// memory that is still used, and each thread keeps some of what it frees.
-fn lay_out_apart(lay_out: impl FnOnce() -> Body + Send) -> Body {
-    EmailViews::build_tables();
-    let (laid_out, bodies) = mpsc::channel();
-    let (copied, copies) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(move || {
-            let body = Arc::new(lay_out());
-            let _ = laid_out.send(body.clone());
-            // Freed by the thread that allocated it.
-            let _ = copies.recv();
-            drop(body);
-        });
-        let copy = bodies.recv().map(|body| {
-            let mut copy = Body::clone(&body);
-            for link in &mut copy.links {
-                // A clone shares it.
-                link.target = (*link.target).into();
+/// The C library's allocator returns what a thread has freed, but not what lies below memory that is
+/// still used, and up to 60 megabytes stay for each thread that has had so much: one for all
+/// layouts, and not a new one for each, which may get the memory of any thread that has ended.
+#[derive(Debug)]
+struct LayoutThread {
+    jobs: mpsc::Sender<LayoutJob>,
+}
+
+struct LayoutJob {
+    lay_out: Box<dyn FnOnce() -> (Body, EmailViews) + Send>,
+    /// Gets the body, or the panic of the layout.
+    done: mpsc::Sender<thread::Result<(Arc<Body>, EmailViews)>>,
+    /// Ends when the body is copied.
+    copied: mpsc::Receiver<()>,
+}
+
+impl LayoutThread {
+    fn start() -> Self {
+        EmailViews::build_tables();
+        let (jobs, queue) = mpsc::channel::<LayoutJob>();
+        thread::spawn(move || {
+            for job in queue {
+                let laid_out = catch_unwind(AssertUnwindSafe(job.lay_out));
+                let laid_out = laid_out.map(|(body, views)| (Arc::new(body), views));
+                // Freed by the thread that allocated it.
+                let _body = laid_out.as_ref().ok().map(|(body, _)| body.clone());
+                let _ = job.done.send(laid_out);
+                let _ = job.copied.recv();
             }
-            copy
         });
-        drop(copied);
-        match thread.join() {
-            Ok(()) => copy.expect("the thread sends the body before it ends"),
-            Err(panic) => std::panic::resume_unwind(panic),
+        Self { jobs }
+    }
+
+    /// Lays out, and copies the body.
+    fn run(
+        &self,
+        lay_out: impl FnOnce() -> (Body, EmailViews) + Send + 'static,
+    ) -> (Body, EmailViews) {
+        let (done, results) = mpsc::channel();
+        let (_copying, copied) = mpsc::channel();
+        let lay_out = Box::new(lay_out);
+        let job = LayoutJob {
+            lay_out,
+            done,
+            copied,
+        };
+        let sent = self.jobs.send(job);
+        sent.expect("the thread ends with its sender");
+        match results.recv().expect("a job has a result") {
+            Ok((body, views)) => {
+                let mut copy = Body::clone(&body);
+                for link in &mut copy.links {
+                    // A clone shares it.
+                    link.target = (*link.target).into();
+                }
+                (copy, views)
+            }
+            Err(panic) => resume_unwind(panic),
         }
-    })
+    }
 }
 
 #[cfg(test)]
