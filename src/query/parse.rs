@@ -264,12 +264,14 @@ const fn is_day(date: DateExpr) -> bool {
 /// Offers operators for words such as `bounced since yesterday`,
 /// which are searched for as words.
 fn sentence_hint(text: &str, tokens: &[Token]) -> Option<Diagnostic> {
+    /// More are a list, in which no date is looked for.
+    const MAX_WORDS: usize = 24;
     let is_word = |token: &Token| token.kind == TokenKind::Word;
     let is_operator = |token: &Token| matches!(token.kind, TokenKind::Operator(..));
     let are_read = tokens
         .iter()
         .all(|token| is_word(token) || is_operator(token));
-    if !are_read || text.contains(char::is_control) {
+    if !are_read || tokens.len() > MAX_WORDS || text.contains(char::is_control) {
         return None;
     }
     let words = tokens.iter().map(|token| match &text[token.range.clone()] {
