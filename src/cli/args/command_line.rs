@@ -44,12 +44,16 @@ pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
         let typed = words.iter().skip(2);
         return ParsedArgs::Complete(typed.map(|word| word.to_string_lossy().into()).collect());
     }
+    if let Some(args) = Args::from_flags_alone(&words) {
+        return ParsedArgs::Run(Box::new(args));
+    }
     let json = words.iter().any(|word| {
         let word = word.to_string_lossy();
         ["--json", "--jsonl", "--jq"].contains(&&*word) || word.starts_with("--jq=")
     });
     let is_query = words.iter().any(|word| word == "--");
-    if !is_query && matches!(*plain_words(&words), ["help", "query" | "queries", ..]) {
+    let has_help = words.iter().any(|word| word == "help");
+    if has_help && !is_query && matches!(*plain_words(&words), ["help", "query" | "queries", ..]) {
         let is_direct = |word: &OsString| word == "--no-pager" || word == "--linear";
         return ParsedArgs::Print {
             text: query_manual(),

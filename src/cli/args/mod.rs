@@ -10,6 +10,7 @@ pub(super) mod typed_query;
 mod values;
 mod verbs;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
@@ -43,6 +44,30 @@ pub struct Args {
     /// The verb; the terminal program without one.
     #[command(subcommand)]
     pub verb: Option<Verb>,
+}
+
+impl Args {
+    /// Parses flags that open the terminal program, without a command or a query; `None` for
+    /// everything else.
+    ///
+    /// The definitions of the commands, of which none is needed, take a fifth of the start.
+    fn from_flags_alone(words: &[OsString]) -> Option<Self> {
+        #[derive(Parser)]
+        struct FlagsAlone {
+            #[command(flatten)]
+            global: Global,
+        }
+        let is_flag = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+        if !words.get(1).is_none_or(is_flag) {
+            return None;
+        }
+        let FlagsAlone { global } = FlagsAlone::try_parse_from(words).ok()?;
+        Some(Self {
+            query: Vec::new(),
+            global,
+            verb: None,
+        })
+    }
 }
 
 const USAGE: &str = "\
