@@ -279,6 +279,8 @@ pub enum LoopEffect {
     /// Take mouse events from the terminal, or leave them to it so that text can be
     /// selected.
     CaptureMouse(bool),
+    /// Scroll a pane beside another one by margins at columns, which the terminal has.
+    UseMargins,
     /// Set the clipboard by the terminal (OSC 52); a multiplexer must pass the sequence on.
     SetClipboard {
         text: String,

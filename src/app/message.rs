@@ -57,6 +57,8 @@ pub enum Message {
     FiguresFormatted(String),
     /// The terminal reports its background.
     BackgroundReported(Background),
+    /// The terminal reports that it has margins at columns (DECLRMM).
+    MarginsReported,
     // The answers to effects, each with the id of the request.
     WindowLoaded(RequestId, Result<RowWindow>),
     Counted(RequestId, Result<ListCounts>),

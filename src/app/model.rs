@@ -233,6 +233,7 @@ impl Model {
             }
             Message::FiguresFormatted(figures) => self.copy_formatted(&figures),
             Message::BackgroundReported(background) => self.terminal_background = Some(background),
+            Message::MarginsReported => self.emit(LoopEffect::UseMargins),
             Message::WindowLoaded(request, result) => self.apply_window(request, result),
             Message::Counted(request, result) => self.apply_counts(request, result.ok()),
             Message::ChangesCounted(request, result) => self.apply_change_counts(request, result),

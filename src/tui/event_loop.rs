@@ -262,6 +262,10 @@ where
         self.draw()
     }
 
+    pub const fn backend_mut(&mut self) -> &mut B {
+        self.terminal.backend_mut()
+    }
+
     /// Reads what a terminal reports late, so that the shell does not take it for typed
     /// text.
     pub async fn await_background(&mut self, max_wait: Duration) {

@@ -110,7 +110,7 @@ async fn run_in_terminal(
     let mut guard = TerminalGuard::acquire(mouse)?;
     let query_sent = ctx.theme.follows_background().then(Instant::now);
     if query_sent.is_some() {
-        terminal::query_background()?;
+        terminal::query_features()?;
     }
     let backend = CompactBackend::new(BufWriter::with_capacity(FRAME_BUFFER_BYTES, TerminalWriter));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
@@ -139,6 +139,7 @@ async fn run_in_terminal(
                 mouse = capture;
                 terminal::set_mouse_capture(mouse)?;
             }
+            LoopEffect::UseMargins => program.backend_mut().use_margins(),
             LoopEffect::SetClipboard { text, multiplexer } => {
                 TerminalWriter.write_all(desktop::osc52(&text, multiplexer).as_bytes())?;
             }

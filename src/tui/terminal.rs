@@ -108,12 +108,12 @@ pub fn restore() {
     }
 }
 
-/// Queries the background of the terminal (OSC 11);
-/// `input/parser.rs` reads the report.
+/// Queries whether the terminal has margins at columns (DECRQM of mode 69), and then its
+/// background (OSC 11); `input/parser.rs` reads the reports.
 ///
-/// With BEL at the end, terminals end the report with BEL, too.
-pub fn query_background() -> io::Result<()> {
-    TerminalWriter.write_all(b"\x1b]11;?\x07")
+/// With BEL at the end, terminals end the second report with BEL, too.
+pub fn query_features() -> io::Result<()> {
+    TerminalWriter.write_all(b"\x1b[?69$p\x1b]11;?\x07")
 }
 
 pub fn set_mouse_capture(capture: bool) -> io::Result<()> {

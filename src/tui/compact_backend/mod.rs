@@ -31,6 +31,8 @@ pub struct CompactBackend<W: Write> {
     cursor_hidden: bool,
     sgr: SgrState,
     screen: Screen,
+    /// Whether the terminal has margins at columns (DECLRMM).
+    has_margins: bool,
 }
 
 /// The known position of the terminal's cursor.
@@ -120,7 +122,13 @@ impl<W: Write> CompactBackend<W> {
             cursor_hidden: true,
             sgr: SgrState::DEFAULT,
             screen: Screen::default(),
+            has_margins: false,
         }
+    }
+
+    /// Scrolls a pane beside another one by margins at columns, which the terminal has.
+    pub fn use_margins(&mut self) {
+        self.has_margins = true;
     }
 
     /// Writes the frame that `screen` has.
@@ -129,7 +137,7 @@ impl<W: Write> CompactBackend<W> {
         const MAX_UNMARKED: usize = 1_000;
         let mut frame = String::new();
         screen.erase_clusters();
-        if let Some(scroll) = screen.take_scroll() {
+        if let Some(scroll) = screen.take_scroll(self.has_margins) {
             frame.push_str(&self.scroll(&scroll));
         }
         let mut writer = FrameWriter {
@@ -150,7 +158,7 @@ impl<W: Write> CompactBackend<W> {
     }
 
     /// Scrolls by line feeds at the margin of a scroll region:
-    /// the Linux console has no SU and SD.
+    /// the Linux console has no SU and SD. Without its mode (DECLRMM), margins at columns end.
     fn scroll(&mut self, scroll: &Scroll) -> String {
         let (top, bottom) = (scroll.region.start + 1, scroll.region.end);
         // The rows that appear have the current background.
@@ -162,7 +170,13 @@ impl<W: Write> CompactBackend<W> {
             (top, "\x1bM")
         };
         let steps = step.repeat(scroll.distance);
-        format!("{blank}\x1b[{top};{bottom}r\x1b[{margin}H{steps}\x1b[r")
+        if scroll.left == 0 {
+            return format!("{blank}\x1b[{top};{bottom}r\x1b[{margin}H{steps}\x1b[r");
+        }
+        let left = scroll.left + 1;
+        format!(
+            "{blank}\x1b[?69h\x1b[{left}s\x1b[{top};{bottom}r\x1b[{margin};{left}H{steps}\x1b[?69l\x1b[r"
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! `Screen`: the cells that the terminal shows, and those of the frame that is
 //! being written.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 use ratatui::buffer::{Cell, CellWidth as _};
@@ -26,8 +26,8 @@ pub(super) struct Row {
     first_cluster: Option<usize>,
     /// The column from which on the frame erases it before its cells are written.
     pub(super) erased_from: Option<usize>,
-    /// The hash of what the terminal shows.
-    shown_hash: u64,
+    /// The hashes of what the terminal shows, as of [`Self::hashes`].
+    shown_hashes: Vec<u64>,
 }
 
 /// A move of rows by the terminal.
@@ -38,6 +38,8 @@ pub(super) struct Scroll {
     /// How many rows their content moves.
     pub(super) distance: usize,
     pub(super) is_up: bool,
+    /// The first of the columns that move; all after it do.
+    pub(super) left: usize,
 }
 
 impl Screen {
@@ -67,7 +69,7 @@ impl Screen {
     pub(super) fn finish_frame(&mut self) {
         for row in &mut self.rows {
             if row.is_changed() || row.erased_from.is_some() {
-                row.shown_hash = row.hash();
+                row.shown_hashes = row.hashes();
                 row.changed.fill(false);
             }
             row.erased_from = None;
@@ -77,20 +79,31 @@ impl Screen {
 
     /// Finds rows that the terminal can move, and takes them as moved;
     /// the rows that appear at the edge of the region are blank until they are written.
-    pub(super) fn take_scroll(&mut self) -> Option<Scroll> {
+    ///
+    /// Whole rows move, or, if the terminal `has_margins` at columns, what is at the right of
+    /// the first change: the reader beside the list.
+    pub(super) fn take_scroll(&mut self, has_margins: bool) -> Option<Scroll> {
         /// About as many bytes as the sequences have without the steps.
         const COST: usize = 20;
+        /// And those of the margins.
+        const MARGINS_COST: usize = 20;
         /// Fewer are not worth the search.
         const MIN_CHANGED_ROWS: usize = 3;
-        let is_blank = self.rows.iter().all(|row| row.shown_hash == 0);
+        let is_blank = self.rows.iter().all(|row| row.shown_hash(0) == 0);
         if is_blank || self.rows.iter().filter(|row| row.is_changed()).count() < MIN_CHANGED_ROWS {
             return None;
         }
-        let hashes: Vec<Option<u64>> = self.rows.iter().map(Row::new_hash).collect();
+        let first_changes = self.rows.iter().filter_map(Row::first_change);
+        let left = first_changes.min().filter(|_| has_margins).unwrap_or(0);
+        // A wide character cannot move by half.
+        let is_split = self.rows.iter().any(|row| row.splits_at(left));
+        let left = if is_split { 0 } else { left };
+        let fixed_cost = COST + if left > 0 { MARGINS_COST } else { 0 };
+        let hashes: Vec<Option<u64>> = self.rows.iter().map(|row| row.new_hash(left)).collect();
         let height = self.rows.len();
         // Equal rows, such as blank ones, make many runs: each is compared by sums that are known.
         let costs = running_sums(self.rows.iter().map(Row::change_cost));
-        let lens = running_sums(self.rows.iter().map(Row::text_len));
+        let lens = running_sums(self.rows.iter().map(|row| row.text_len(left)));
         let sum = |sums: &[usize], rows: &Range<usize>| sums[rows.end] - sums[rows.start];
         let mut best: Option<(usize, Scroll)> = None;
         for distance in 1..height {
@@ -103,7 +116,8 @@ impl Screen {
                     }
                 };
                 let is_moved = |y: usize| {
-                    source(y).is_some_and(|from| hashes[y] == Some(self.rows[from].shown_hash))
+                    source(y)
+                        .is_some_and(|from| hashes[y] == Some(self.rows[from].shown_hash(left)))
                 };
                 let mut y = 0;
                 while y < height {
@@ -119,12 +133,13 @@ impl Screen {
                         };
                         let saved = sum(&costs, &region);
                         let cost = sum(&lens, &appearing);
-                        let gain = saved.saturating_sub(cost + COST + 2 * distance);
+                        let gain = saved.saturating_sub(cost + fixed_cost + 2 * distance);
                         if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
                             let scroll = Scroll {
                                 region,
                                 distance,
                                 is_up,
+                                left,
                             };
                             best = Some((gain, scroll));
                         }
@@ -140,7 +155,7 @@ impl Screen {
             } else {
                 y < scroll.region.start + scroll.distance
             };
-            self.rows[y].take_moved(appears);
+            self.rows[y].take_moved(appears, left);
         }
         Some(scroll)
     }
@@ -171,7 +186,19 @@ impl Row {
     }
 
     fn is_changed(&self) -> bool {
-        self.changed.contains(&true)
+        self.first_change().is_some()
+    }
+
+    fn first_change(&self) -> Option<usize> {
+        self.changed.iter().position(|changed| *changed)
+    }
+
+    /// Whether a wide character is on both sides of the start of a column.
+    fn splits_at(&self, column: usize) -> bool {
+        let before = self.cells_from(0).take_while(|(x, _)| *x < column);
+        before
+            .last()
+            .is_some_and(|(x, cell)| x + symbol_width(cell) > column)
     }
 
     /// Returns the visible cells with their columns.
@@ -205,48 +232,54 @@ impl Row {
         self.changed_cells().count() - blanks + blanks.min(MAX_BLANK)
     }
 
-    /// The number of cells that are not blank.
-    fn text_len(&self) -> usize {
-        let text = self.cells_from(0).filter(|(_, cell)| !is_blank(cell));
+    /// The number of cells from a column on that are not blank.
+    fn text_len(&self, start: usize) -> usize {
+        let text = self.cells_from(start).filter(|(_, cell)| !is_blank(cell));
         text.count()
     }
 
-    /// The hash of the frame's row; `None` if all of it must be written.
-    fn new_hash(&self) -> Option<u64> {
+    /// The hash of what the terminal shows from a column on.
+    fn shown_hash(&self, start: usize) -> u64 {
+        self.shown_hashes.get(start).copied().unwrap_or(0)
+    }
+
+    /// The hash of the frame's row from a column on; `None` if all of it must be written.
+    fn new_hash(&self, start: usize) -> Option<u64> {
         match (self.erased_from.is_some(), self.is_changed()) {
             (true, _) => None,
-            (false, true) => Some(self.hash()),
-            (false, false) => Some(self.shown_hash),
+            (false, true) => Some(self.hashes().get(start).copied().unwrap_or(0)),
+            (false, false) => Some(self.shown_hash(start)),
         }
     }
 
-    /// A hash of the text and its style; 0 for a blank row.
-    fn hash(&self) -> u64 {
-        let end = self.blank_start();
-        if end == 0 {
-            return 0;
-        }
-        let mut hasher = DefaultHasher::new();
-        let mut shown = None;
-        for (x, cell) in self.cells_from(0).take_while(|(x, _)| *x < end) {
-            hasher.write(cell.symbol().as_bytes());
-            // Blank cells look alike in every style.
-            let style = (!is_blank(cell)).then_some((cell.fg, cell.bg, cell.modifier));
-            if style != shown {
-                (x, style).hash(&mut hasher);
-                shown = style;
+    /// For each column that begins a cell, a hash of the text from there on and of its style;
+    /// 0 if it is blank.
+    fn hashes(&self) -> Vec<u64> {
+        let mut hashes = vec![0; self.cells.len()];
+        let cells: Vec<_> = self.cells_from(0).collect();
+        let mut rest = 0;
+        for (x, cell) in cells.into_iter().rev() {
+            let is_blank = is_blank(cell);
+            if rest != 0 || !is_blank {
+                let mut hasher = DefaultHasher::new();
+                // Blank cells look alike in every style.
+                let style = (!is_blank).then_some((cell.fg, cell.bg, cell.modifier));
+                (rest, cell.symbol(), style).hash(&mut hasher);
+                rest = hasher.finish();
             }
+            hashes[x] = rest;
         }
-        hasher.finish()
+        hashes
     }
 
-    /// Takes the row as moved here by the terminal, or as blank if it appears.
-    fn take_moved(&mut self, appears: bool) {
+    /// Takes the row as moved here by the terminal from a column on, or as blank if it
+    /// appears.
+    fn take_moved(&mut self, appears: bool, left: usize) {
         self.changed.fill(false);
         if appears {
-            self.mark_text_changed(0);
+            self.mark_text_changed(left);
         }
-        self.shown_hash = self.hash();
+        self.shown_hashes = self.hashes();
     }
 
     /// Marks the cells from a column on to be written if they are not blank.

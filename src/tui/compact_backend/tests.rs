@@ -11,8 +11,14 @@ const AREA: Rect = Rect::new(0, 0, 24, 9);
 
 /// The bytes of these frames.
 fn written(frames: &[Buffer]) -> String {
+    written_for(false, frames)
+}
+
+/// The bytes of these frames for a terminal with margins at columns, or without.
+fn written_for(has_margins: bool, frames: &[Buffer]) -> String {
     let mut bytes = Vec::new();
     let mut backend = CompactBackend::new(&mut bytes);
+    backend.has_margins = has_margins;
     let mut before = Buffer::empty(AREA);
     for frame in frames {
         backend.draw(before.diff(frame).into_iter()).unwrap();
@@ -22,11 +28,46 @@ fn written(frames: &[Buffer]) -> String {
 }
 
 /// The terminal after the bytes of these frames.
-fn shown(frames: &[Buffer]) -> vt100::Parser {
+fn shown(has_margins: bool, frames: &[Buffer]) -> vt100::Parser {
     let cells = |count| NonZeroU16::new(count).unwrap();
     let mut terminal = vt100::Parser::new(cells(AREA.height), cells(AREA.width), 0);
-    terminal.process(written(frames).as_bytes());
+    let bytes = written_for(has_margins, frames);
+    let mut rest = bytes.as_str();
+    while let Some((before, scroll)) = rest.split_once("\x1b[?69h") {
+        terminal.process(before.as_bytes());
+        let (scroll, after) = scroll.split_once("\x1b[?69l\x1b[r").unwrap();
+        scroll_columns(&mut terminal, scroll);
+        rest = after;
+    }
+    terminal.process(rest.as_bytes());
     terminal
+}
+
+/// Does what a terminal with margins at columns does; the emulator has none.
+fn scroll_columns(terminal: &mut vt100::Parser, sequences: &str) {
+    let numbers: Vec<u16> = sequences
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let &[left, top, bottom, row, column] = numbers.as_slice() else {
+        panic!("{sequences:?}");
+    };
+    assert_eq!(left, column, "a line feed scrolls between the margins");
+    let (up, down) = (
+        sequences.matches('\n').count(),
+        sequences.matches("\x1bM").count(),
+    );
+    assert_eq!(row, if up > 0 { bottom } else { top });
+    let width = AREA.width - (left - 1);
+    let rows: Vec<String> = terminal.screen().rows_formatted(left - 1, width).collect();
+    for y in top..=bottom {
+        let from = usize::from(y - 1) + up;
+        let source = from.checked_sub(down);
+        let moved = source.filter(|y| (usize::from(top - 1)..usize::from(bottom)).contains(y));
+        terminal.process(format!("\x1b[m\x1b[{y};{left}H\x1b[K").as_bytes());
+        terminal.process(moved.map_or(&[], |y| rows[y].as_bytes()));
+    }
+    terminal.process(b"\x1b[m");
 }
 
 fn frame(lines: &[&str]) -> Buffer {
@@ -42,8 +83,8 @@ fn frame(lines: &[&str]) -> Buffer {
 enum Change {
     /// Text at a position.
     Text(u16, u16, &'static str, Style),
-    /// Rows below the first one, and above the last, move.
-    Scroll(i16),
+    /// Rows below the first one, and above the last, move from a column on.
+    Scroll(i16, u16),
     Clear,
 }
 
@@ -83,7 +124,7 @@ fn change() -> impl Strategy<Value = Change> {
         .prop_map(|(x, y, text, style)| Change::Text(x, y, text, style));
     prop_oneof![
         12 => written,
-        2 => (-3..=3_i16).prop_map(Change::Scroll),
+        2 => (-3..=3_i16, prop::sample::select(vec![0, 0, 5])).prop_map(|(by, left)| Change::Scroll(by, left)),
         1 => Just(Change::Clear),
     ]
 }
@@ -98,11 +139,14 @@ fn apply(change: &Change, buffer: &mut Buffer) {
             }
             buffer.set_stringn(x, y, text, columns, style);
         }
-        Change::Scroll(by) => {
+        Change::Scroll(by, left) => {
             let before = buffer.clone();
             for y in 1..AREA.height - 1 {
                 let from = y.saturating_add_signed(by);
-                for x in 0..AREA.width {
+                if left > 0 && buffer[(left - 1, y)].symbol().width() == 2 {
+                    buffer[(left - 1, y)].reset();
+                }
+                for x in left..AREA.width {
                     buffer[(x, y)] = if (1..AREA.height - 1).contains(&from) {
                         before[(x, from)].clone()
                     } else {
@@ -131,8 +175,8 @@ fn frames() -> impl Strategy<Value = Vec<Buffer>> {
 
 proptest! {
     #[test]
-    fn terminal_shows_drawn_cells(frames in frames()) {
-        let terminal = shown(&frames);
+    fn terminal_shows_drawn_cells(has_margins: bool, frames in frames()) {
+        let terminal = shown(has_margins, &frames);
         let last = frames.last().unwrap();
         for y in 0..AREA.height {
             let mut x = 0;
@@ -226,6 +270,35 @@ fn moved_rows_are_scrolled_by_the_terminal() {
     assert_eq!(last_written(&[&scrolled(0), &scrolled(1)]), expected);
     let expected = "\x1b[2;6r\x1b[2H\x1bM\x1bM\x1b[r\x1b[2Hthe first line\r\nthe second line";
     assert_eq!(last_written(&[&scrolled(2), &scrolled(0)]), expected);
+}
+
+#[test]
+fn pane_beside_another_is_scrolled_by_margins() {
+    let lines = [
+        "one",
+        "two and more",
+        "three, four",
+        "five of them",
+        "six, seven",
+        "eight",
+        "nine",
+    ];
+    let pane = |from: usize| {
+        let rows = ["ana", "bob", "eve", "leo", "mia"]
+            .iter()
+            .zip(&lines[from..]);
+        let rows = rows.map(|(name, line)| format!("{name} │ {line}"));
+        let rows: Vec<String> = rows.collect();
+        frame(&rows.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let last = |from, to| {
+        let before = written_for(true, &[pane(from)]);
+        written_for(true, &[pane(from), pane(to)]).split_off(before.len())
+    };
+    let expected = "\x1b[?69h\x1b[7s\x1b[1;5r\x1b[5;7H\n\x1b[?69l\x1b[r\x1b[5;7Height";
+    assert_eq!(last(0, 1), expected);
+    let expected = "\x1b[?69h\x1b[7s\x1b[1;5r\x1b[1;7H\x1bM\x1b[?69l\x1b[r\x1b[1;7Hone";
+    assert_eq!(last(1, 0), expected);
 }
 
 #[test]

@@ -305,6 +305,10 @@ fn parse_control_sequence(bytes: &[u8], before: usize) -> Parsed {
         (b'M', None) if end == 0 && bytes.len() < 4 => return incomplete(bytes, before),
         (b'M', None) if end == 0 => return Ok((len + 3, None)),
         (b'~', Some(number)) => keyed(&NUMBER_KEYS, number, modifiers),
+        // The mode is known: set, or reset.
+        (b'y', None) if ["?69;1$", "?69;2$"].contains(&parameters) => {
+            Some(Message::MarginsReported)
+        }
         (b'u', Some(code)) => parse_code(code, modifiers).map(|code| key(code, modifiers)),
         // Another number is that of a report, as of the position of the cursor.
         (_, None | Some(1)) => keyed(&LETTER_KEYS, last, modifiers),

@@ -142,6 +142,18 @@ async fn report_of_background_is_no_keys() {
     assert_eq!(read(b"\x1b]11;white\x07j").await, ["j"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn report_of_margins_is_no_keys() {
+    for (mode, expected) in [
+        ("?69;2", &["j", "MarginsReported", "k"][..]),
+        ("?69;0", &["j", "k"]),
+        ("?6;2", &["j", "k"]),
+    ] {
+        let reports = format!("j\x1b[{mode}$yk");
+        assert_eq!(read(reports.as_bytes()).await, expected);
+    }
+}
+
 /// Reports of the colour scheme, a mode, the cursor, the terminal's name,
 /// the window's focus and title.
 #[tokio::test(start_paused = true)]

@@ -238,6 +238,7 @@ impl<'a, E: From<Error>> LinearLoop<'a, E> {
                 LoopEffect::Redraw
                 | LoopEffect::FormatFigures
                 | LoopEffect::Suspend
+                | LoopEffect::UseMargins
                 | LoopEffect::CaptureMouse(_) => {}
                 LoopEffect::RunCommand(piped) => self.piped = Some(piped),
                 LoopEffect::Notify(_, text) => self.reports.push(text),
