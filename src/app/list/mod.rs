@@ -107,6 +107,9 @@ pub struct List {
     pub unseen_above: u64,
     /// The newest row of a filter that has been visible, while newer ones are not.
     seen_to: Option<SortKey>,
+    /// The time of the newest email of the archive when the top of the filter was visible
+    /// last: one that is older is not new, also if its new status brings it into the filter.
+    known_to: Option<Timestamp>,
     /// Emails whose status changed since they were selected last.
     changed: BTreeSet<EmailId>,
     /// The day of each row in a time zone, if rows are grouped.
@@ -142,7 +145,8 @@ impl List {
                 self.window.reset();
             }
         }
-        (self.pending_moves, self.unseen_above, self.seen_to) = (0, 0, None);
+        (self.pending_moves, self.unseen_above) = (0, 0);
+        self.note_top_seen();
         (self.outdated, self.on_load_more_row) = (false, false);
         (self.filter, self.anchor) = (filter, anchor);
         let Some(sort_key) = self.anchor.as_ref().map(|anchor| anchor.cursor.sort_key) else {
@@ -412,7 +416,11 @@ impl List {
                     self.seen_to = self.seen_to.or(newest);
                 }
                 if let Some(seen_to) = self.seen_to.filter(|_| !window.more_above) {
-                    let is_newer = |row: &&EmailRow| row.sort_key > seen_to;
+                    let created = |row: &EmailRow| row.summary.created.parsed;
+                    let is_newer = |row: &&EmailRow| {
+                        row.sort_key > seen_to
+                            && created(row).is_none_or(|at| Some(at) > self.known_to)
+                    };
                     self.unseen_above = window.rows.iter().take_while(is_newer).count() as u64;
                 }
             }
@@ -437,6 +445,12 @@ impl List {
             }
         }
         None
+    }
+
+    /// Notes that the user sees the top of the list.
+    pub(super) fn note_top_seen(&mut self) {
+        let newest = self.archive_span.map(|(_, newest)| newest);
+        (self.seen_to, self.known_to) = (None, newest);
     }
 
     /// The sort key of the newest row, if the window has it as its first.

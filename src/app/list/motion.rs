@@ -146,7 +146,7 @@ impl List {
         if !more_above && !self.window.is_pending() {
             self.unseen_above = self.unseen_above.min(self.top as u64);
             if self.top == 0 {
-                self.seen_to = None;
+                self.note_top_seen();
             }
         }
         let near_top = more_above && self.top < viewport.lines;

@@ -94,6 +94,26 @@ fn new_emails_that_match_the_filter_are_counted() {
 }
 
 #[test]
+fn older_mail_that_comes_to_match_is_not_new() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["bounced"; 60]));
+    for row in &mut app.service.rows[..20] {
+        row.summary.status = Status::Sent;
+    }
+    app.search("is:bounced");
+    app.press("G").settle();
+    assert_eq!(app.model.list.total, Some(40));
+    for row in &mut app.service.rows[..20] {
+        row.summary.status = Status::Bounced;
+    }
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    assert_eq!(
+        (app.model.list.total, app.model.list.unseen_above),
+        (Some(60), 0)
+    );
+}
+
+#[test]
 fn first_refresh_selects_newest_email() {
     let mut service = FakeService::with_emails(50);
     service.arriving = 2;
