@@ -64,16 +64,16 @@ impl SessionFactory {
         Paths::from_env(&self.env).profile_data_dir(profile)
     }
 
-    /// How much mail a profile stores, by the size of its files,
-    /// without opening its archives.
-    fn describe_storage(&self, profile: &str, in_memory: bool, on_server: bool) -> String {
+    /// How much mail a file, or a folder of archives, stores, by its size,
+    /// without opening an archive.
+    fn describe_storage(&self, files: Option<&Path>, in_memory: bool, on_server: bool) -> String {
         if in_memory || self.flags.in_memory {
             return "nothing is kept".to_owned();
         }
         if on_server {
             return "in PostgreSQL".to_owned();
         }
-        match self.archive_dir(profile).map_or(0, |dir| dir_size(&dir)) {
+        match files.map_or(0, disk_size) {
             0 => "nothing kept yet".to_owned(),
             1..1_000_000 => "less than 1 MB kept".to_owned(),
             bytes => format!("{} MB kept", bytes / 1_000_000),
@@ -103,18 +103,29 @@ impl SessionFactory {
             Profiles::overriding_variable(&self.env).filter(|_| self.flags.profile.is_none())
         {
             let settings = self.resolve_settings(&SessionTarget::Default)?;
-            let on_server = matches!(settings.archive, ArchiveLocation::Server(_));
+            let (files, on_server) = match &settings.archive {
+                ArchiveLocation::Disk(path) if settings.is_named_archive() => {
+                    (Some(&**path), false)
+                }
+                ArchiveLocation::Disk(path) => (path.parent(), false),
+                ArchiveLocation::Server(_) => (None, true),
+                ArchiveLocation::Memory => (None, false),
+            };
             choices.push(ProfileChoice {
                 target: SessionTarget::Default,
                 name: settings.title().to_owned(),
                 base_url: settings.credentials.base_url.to_string(),
                 key_source: format!("key from {variable}"),
-                storage: self.describe_storage(&settings.profile, settings.in_memory(), on_server),
+                storage: self.describe_storage(files, settings.in_memory(), on_server),
             });
         }
         choices.extend(profiles.entries().into_iter().map(|entry| ProfileChoice {
             target: SessionTarget::Profile(entry.name.clone()),
-            storage: self.describe_storage(&entry.name, entry.in_memory, entry.on_server),
+            storage: self.describe_storage(
+                self.archive_dir(&entry.name).as_deref(),
+                entry.in_memory,
+                entry.on_server,
+            ),
             base_url: entry.base_url,
             key_source: match &entry.key_source {
                 Some(source) => format!("key from {}", self.abbreviate_home(source)),
@@ -130,6 +141,14 @@ impl SessionFactory {
             storage: "nothing is kept".to_owned(),
         });
         Ok(choices)
+    }
+}
+
+/// The bytes of a file, or of all files in a folder and below.
+fn disk_size(path: &Path) -> u64 {
+    match path.metadata() {
+        Ok(metadata) if metadata.is_file() => metadata.len(),
+        _ => dir_size(path),
     }
 }
 

@@ -337,6 +337,22 @@ async fn in_memory_profile_writes_no_mail_to_disk() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn environment_key_shows_how_much_is_kept() {
+    let team = team(1, 40);
+    let home = tempfile::tempdir().unwrap();
+    let env = Env::from_iter([
+        ("HOME", home.path().display().to_string()),
+        ("SENTBOX_API_KEY", KEY.to_owned()),
+        ("SENTBOX_BASE_URL", team.base()),
+    ]);
+    let mut it = TuiHarness::with_env(SIZE, env).await;
+    assert_eq!(it.position().1, Some(40), "{}", it.screen());
+    it.press("g p").await;
+    it.shows(&["SENTBOX_API_KEY (here)", "less than 1 MB kept"]);
+    it.hides(&["nothing kept yet"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn pasted_key_is_verified_stored_privately_and_used() {
     let team = team(3, 25);
     let home = tempfile::tempdir().unwrap();
