@@ -6,7 +6,7 @@
 //! the dates of the filter end.
 //!
 //! `OlderLoaded` calls `apply_older_page`, `Counted` calls `continue_load_older`, which requests the next
-//! page.
+//! page or goes to the date.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -314,7 +314,7 @@ impl Model {
             return;
         }
         let (target, priority) = match &mut search.goal {
-            LoadOlderGoal::Since { .. } => return,
+            LoadOlderGoal::Since { .. } => return self.continue_load_since(),
             LoadOlderGoal::Matches(target) => {
                 let target = *target.get_or_insert(total + screen);
                 (target, Priority::Interactive)
@@ -403,7 +403,7 @@ impl Model {
         self.start_search(goal, Priority::Interactive);
     }
 
-    /// Goes to the time that is loaded now, or requests the next page.
+    /// Goes to the time that is loaded and counted now, or requests the next page.
     pub(in crate::app) fn continue_load_since(&mut self) {
         let Some(LoadOlder {
             goal: LoadOlderGoal::Since { start, jump_to },
@@ -413,6 +413,10 @@ impl Model {
             return;
         };
         if self.covers(start) {
+            if self.list.count.request.is_pending() {
+                // The oldest email may be of the last page; `Counted` continues.
+                return;
+            }
             self.load_older.running = None;
         } else if self.request_next_page(Priority::Interactive) {
             return;

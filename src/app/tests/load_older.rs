@@ -289,6 +289,20 @@ fn date_beyond_reach_is_loaded_after_a_question() {
 }
 
 #[test]
+fn loading_all_names_the_true_oldest_day() {
+    let go = |date: &str| {
+        let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(1));
+        app.press("g d").write(date).press("Enter Enter").settle();
+        assert_eq!(count_older_requests(&app), 1);
+        assert_eq!(app.model.service.coverage, Some(Coverage::Complete));
+        app.model.take_notice()
+    };
+    assert_eq!(go("2026-11-01"), None);
+    let notice = Some("the oldest email is of 30 Oct".to_owned());
+    assert_eq!(go("2026-10-20"), notice);
+}
+
+#[test]
 fn quiet_time_does_not_lower_estimated_requests() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(200).older(30));
     let later = app.model.now.checked_add(200.days()).unwrap();
