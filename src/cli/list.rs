@@ -41,13 +41,7 @@ pub(super) fn run(list: &ListArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
             .into());
     }
     let columns = list.table.columns(ctx.out.is_json(), ctx.mailbox)?;
-    let is_archived = |column: &&Column| {
-        matches!(
-            column,
-            Column::Changed | Column::Checked | Column::Gone | Column::Tags
-        )
-    };
-    if let Some(column) = columns.iter().find(is_archived) {
+    if let Some(column) = columns.iter().find(|column| column.is_archived()) {
         let message = format!("the service does not list the column {}", column.name());
         return Err(Error::new(ErrorKind::Usage, message)
             .with_hint("sentbox search has it, for what the archive knows")

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::NonEmptyStringValueParser;
-use clap::{Args as Group, Subcommand, ValueEnum};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser as _};
+use clap::{Arg, Args as Group, Subcommand, ValueEnum};
 use url::Host;
 
-use super::TableArgs;
 use super::values::{
     Listen, parse_back, parse_charset, parse_host, parse_listen, parse_number, parse_recheck,
     parse_status, parse_timeout, parse_width,
 };
+use super::{Column, TableArgs};
 use crate::api::Cursor;
 use crate::archive::Grouping;
 use crate::config::HistorySpan;
@@ -74,6 +74,7 @@ impl MailboxArgs {
 
 /// `list`.
 #[derive(Debug, Group)]
+#[command(mut_arg("columns", with_listed_columns))]
 pub struct ListArgs {
     /// How many emails; the service gives 100 a request
     #[arg(long, value_name = "N", default_value_t = Self::DEFAULT_LIMIT, value_parser = parse_number::<u32, 1>, conflicts_with = "all")]
@@ -106,6 +107,15 @@ impl ListArgs {
             (None, None) => Cursor::Start,
         }
     }
+}
+
+/// Offers only the columns that the service lists; the others are accepted, to be explained.
+fn with_listed_columns(arg: Arg) -> Arg {
+    let columns = Column::value_variants().iter();
+    let columns = columns.filter_map(|it| Some(it.to_possible_value()?.hide(it.is_archived())));
+    let parser = PossibleValuesParser::new(columns).try_map(|name| Column::from_str(&name, false));
+    arg.value_parser(parser)
+        .help("Print these, between tabs or with --csv")
 }
 
 /// `search`.

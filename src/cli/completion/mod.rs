@@ -151,6 +151,7 @@ fn offer_values(
             let kept = typed.rfind(',').map_or(0, |comma| comma + 1);
             let columns = argument.get_possible_values().into_iter();
             columns
+                .filter(|column| !column.is_hide_set())
                 .map(|column| format!("{}{}", &typed[..kept], column.get_name()))
                 .collect()
         }
@@ -262,6 +263,8 @@ mod tests {
         assert!(complete("sentbox stats ").starts_with("to: "));
         let expected = "status,created ";
         assert_eq!(complete("sentbox search --columns status,cre"), expected);
+        assert_eq!(complete("sentbox search --columns ch"), "changed checked ");
+        assert_eq!(complete("sentbox list --columns ch"), "");
         let expected = "--columns=created ";
         assert_eq!(complete("sentbox search --columns=cre"), expected);
         assert_eq!(complete("sentbox completions z"), "zsh ");

@@ -135,6 +135,14 @@ impl Column {
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
+    /// Whether only the archive knows it, and not the list of the service.
+    pub(in crate::cli) const fn is_archived(self) -> bool {
+        matches!(
+            self,
+            Self::Changed | Self::Checked | Self::Gone | Self::Tags
+        )
+    }
+
     /// Returns the value of an email in the archive; it has no tab or newline.
     pub(in crate::cli) fn value(self, row: &EmailRow, secrets: Secrets) -> String {
         let utc = |time: Option<Timestamp>| time.map(format_timestamp).unwrap_or_default();
