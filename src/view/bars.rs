@@ -347,9 +347,13 @@ fn format_rate_limit(model: &Model) -> Option<String> {
     Some(if model.long_pause_until().is_some() {
         let until = model.format_until(until);
         let text = format!("{label} until {until}");
-        let keymap = &model.session.keymap;
-        let text = keymap.with_hint(&text, model.focus(), Command::Refresh, "tries now");
-        format!("{text}  ")
+        let hint = match model.focus() {
+            // The question may be the one that the key opens.
+            Focus::Choice => None,
+            focus => (model.session.keymap).hint(focus, Command::Refresh, "tries now"),
+        };
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        format!("{text}{hint}  ")
     } else {
         let left = format_pause(model.rate_budget?.paused_for);
         format!("{label}: retrying in {left}  ")

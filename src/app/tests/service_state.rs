@@ -374,6 +374,7 @@ fn refresh_within_long_pause_is_a_question() {
     let before = sent(&app);
     app.press("r");
     app.shows(&["The service asked to wait until Sat 09:42 UTC. Try now?"]);
+    app.hides(&["tries now"]);
     app.press("j Enter").settle();
     assert_eq!(sent(&app), before, "the second answer waits");
     app.press("r Enter");
