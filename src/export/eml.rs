@@ -132,7 +132,11 @@ fn add_headers<'a>(mut message: MessageBuilder<'a>, email: &'a Email) -> Message
         id
     };
     message = message.header("Message-ID", Raw::new(format!("<{}>", header_token(id))));
-    message = message.header("X-Sentbox-Id", Raw::new(header_token(summary.id.as_str())));
+    let id = match summary.id.as_str() {
+        id if header_token(id) == id && !id.contains("=?") => id.to_owned(),
+        id => encode_words(id),
+    };
+    message = message.header("X-Sentbox-Id", Raw::new(id));
     if summary.status.exists() {
         let status = header_token(summary.status.label());
         message = message.header("X-Sentbox-Status", Raw::new(status));
@@ -152,7 +156,9 @@ fn build_body(complete: &CompleteEmail) -> MimePart<'_> {
     } = &complete.email;
     // A boundary of the email's own: no part of it can know the id that the service gives it.
     let multipart = |kind: &str, parts| {
-        let boundary = format!("=_sentbox_{kind}_{}", slug(summary.id.as_str(), 40));
+        // It must be ASCII, of which readers find the separator lines.
+        let id = summary.id.as_str().escape_default().to_string();
+        let boundary = format!("=_sentbox_{kind}_{}", slug(&id, 40));
         let kind = ContentType::new(format!("multipart/{kind}")).attribute("boundary", boundary);
         MimePart::new(kind, parts)
     };
@@ -330,6 +336,25 @@ mod tests {
             email().text.as_deref()
         );
         assert_eq!(eml, to_eml(&email().into()));
+    }
+
+    #[test]
+    fn eml_of_any_id_is_read_back() {
+        for id in [
+            "uenï 1",
+            "\u{fc}\u{fc}",
+            "a b\r\nBcc: c@x.example",
+            "=?utf-8?q?a?=",
+        ] {
+            let json = serde_json::json!({"id": id, "html": "<p>Hi", "text": "Hi"});
+            let eml = to_eml(&parse(&json.to_string()).into());
+            assert!(eml.is_ascii(), "{}", String::from_utf8_lossy(&eml));
+            let message = MessageParser::default().parse(&eml).unwrap();
+            assert_eq!(message.parts.len(), 3, "{id}");
+            let found = message.header("X-Sentbox-Id").unwrap().as_text();
+            assert_eq!(found, Some(&*encode_words(id)));
+            assert!(message.bcc().is_none());
+        }
     }
 
     #[test]
