@@ -186,7 +186,7 @@ impl PartialExport {
         )
     }
 
-    /// Fails if the target exists, unless it is an empty folder for a folder,
+    /// Fails if the target exists, unless it is a folder without emails for a folder,
     /// or a part does.
     fn check_absent(&self, format: SetFormat) -> Result<()> {
         check_no_part(&self.target, false).map_err(|error| {
@@ -202,9 +202,9 @@ impl PartialExport {
             return Ok(());
         };
         let message = if found.is_dir() && matches!(format, SetFormat::Files(_)) {
-            let mut entries = fs::read_dir(&self.target)
+            let has_emails = has_emails(&self.target)
                 .map_err(|error| Error::cannot("read", ErrorKind::Io, &target, &error))?;
-            if entries.next().is_none() {
+            if !has_emails {
                 return Ok(());
             }
             format!("the folder {target} is not empty")
@@ -298,7 +298,11 @@ impl PartialExport {
     /// Renames the complete part to its target.
     pub(crate) fn finish(self) -> Result<()> {
         // An earlier process may have ended right after the rename.
-        if self.part.symlink_metadata().is_ok() {
+        if let Ok(part) = self.part.symlink_metadata() {
+            if part.is_dir() && has_emails(&self.target).is_ok_and(|found| !found) {
+                // The list of an earlier export; another target makes the renaming fail.
+                let _ = fs::remove_file(self.target.join(NOT_EXPORTED));
+            }
             rename_new(&self.part, &self.target).map_err(|error| {
                 let target = self.target.display();
                 let part = self.part.display();
@@ -310,6 +314,16 @@ impl PartialExport {
         let _ = fs::remove_file(&self.state_path);
         Ok(())
     }
+}
+
+/// Whether a folder has more than the list of an export that has written no email.
+fn has_emails(folder: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        if entry?.file_name() != NOT_EXPORTED {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The file that grows: the one file, or the list of what was not exported.

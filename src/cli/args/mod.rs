@@ -371,7 +371,7 @@ stream with --to -. Codes are masked in csv only, unless --reveal is given. The 
 of csv are all members of an email in the list, named as in the API; search --csv has some of them, and \
 --columns chooses others.
 
-Nothing is overwritten, and a second export to the same name is refused while the first one runs. The files are \
+Nothing but a folder with not-exported.txt alone is overwritten, and a second export to the same name is refused while the first one runs. The files are \
 written as NAME.part and renamed when all are complete; after an interruption the same command with --resume \
 continues, without newer mail. With --bodies the exit code is 1, too, if the service refuses a body.
 
