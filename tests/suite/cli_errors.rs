@@ -142,7 +142,7 @@ fn verbose_error_identifies_the_request() {
     assert_snapshot!(sentbox.transcript("show ana@example.com -v"), @r"
     stderr: sentbox: the log is [HOME]/.local/state/sentbox/sentbox.log
     stderr: sentbox: no email in the archive has a message id that begins so, and the service has none with this id
-    stderr:    hint: of an address: sentbox search to:ana@example.com
+    stderr:    hint: sentbox sync --back all fetches all mail; of an address: sentbox search to:ana@example.com
     stderr: request: GET /emails/{id}, attempt 1, status 404, id 77
     exit code 4
     ");

@@ -206,7 +206,7 @@ fn unknown_id_names_archive_and_search() {
     "#);
     assert_snapshot!(sentbox.transcript("show ana@example.org"), @r#"
     stderr: sentbox: no email in the archive has a message id that begins so, and to the service it is an invalid email id: "The `id` must be a valid UUID"
-    stderr:    hint: of an address: sentbox search to:ana@example.org
+    stderr:    hint: sentbox sync --back all fetches all mail; of an address: sentbox search to:ana@example.org
     exit code 4
     "#);
     let attachment = sentbox.stderr("attachment 99999999");

@@ -106,7 +106,10 @@ impl TypedId {
         }
         let (name, hint) = if is_address(&self.id) {
             let query = format!("to:{}", self.id.to_safe_text());
-            let hint = format!("of an address: sentbox search {}", shell_word(&query));
+            let query = shell_word(&query);
+            let hint = format!(
+                "sentbox sync --back all fetches all mail; of an address: sentbox search {query}"
+            );
             ("a message id", hint)
         } else {
             let hint = "sentbox search --columns id,to,subject QUERY lists ids";
