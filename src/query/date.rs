@@ -8,6 +8,8 @@ use jiff::fmt::strtime;
 use jiff::tz::{AmbiguousOffset, Offset};
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 
+use crate::text::format::suggest;
+
 /// A date as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum DateExpr {
@@ -107,6 +109,14 @@ pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
     ("sun", DateExpr::Named(NamedDay::Weekday(Weekday::Sunday)), "the most recent Sunday"),
 ];
 
+/// The whole names of days and months, for which a misspelled word may stand.
+#[rustfmt::skip] // in the order of the calendar
+const NAMES: [&str; 19] = [
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+];
+
 /// Every unit of an age, with its short and its long name.
 const UNITS: [(RelativeUnit, &str, &str); 5] = [
     // `6m` may mean months.
@@ -172,6 +182,14 @@ impl DateExpr {
             .or_else(|| parse_iso_date(&text))
             .or_else(|| parse_time_of_day(&text))
             .or_else(|| parse_day_month(&text))
+    }
+
+    /// Returns the word that differs from `text` in a letter or two.
+    pub(super) fn suggest_word(text: &str) -> Option<&'static str> {
+        let keywords = DATE_KEYWORDS.iter().map(|(word, ..)| *word);
+        // Three letters are near to any others.
+        let words = keywords.chain(NAMES).filter(|word| word.len() > 3);
+        suggest(&text.replace(' ', "-"), words)
     }
 
     /// Parses a date, also with the abbreviation of the zone of `now` after a time,

@@ -364,9 +364,12 @@ fn parse_time(
     let date = DateExpr::parse_local(text, now).ok_or_else(|| {
         let parts: Vec<&str> = text.split(['/', '-']).collect();
         if parts.len() == 3 && parts.iter().all(|part| part.parse::<u16>().is_ok()) {
-            "expected a date as 2026-11-27 or 27.11.2026"
+            "expected a date as 2026-11-27 or 27.11.2026".to_owned()
+        } else if let Some(word) = DateExpr::suggest_word(text) {
+            format!("unknown date; did you mean {word}?")
         } else {
             "expected a date such as 2026-11-02, 2 Nov, today, last-week, 09:30, 7d or 5min"
+                .to_owned()
         }
     })?;
     resolve(date, now).ok_or_else(|| "date out of range".to_owned())
