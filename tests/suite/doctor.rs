@@ -27,6 +27,8 @@ fn doctor_checks_everything_and_exits_by_failure() {
             row["message"].as_str().unwrap()
         )
     };
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    assert!(checks.all(|row| row.get("hint").is_none()));
     assert_eq!(says("profile"), "ok acme");
     says("key").assert_starts("ok re_..., fingerprint ");
     says("key").assert_ends("/.config/sentbox/keys/acme");

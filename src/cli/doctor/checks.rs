@@ -14,7 +14,8 @@ pub(super) struct CheckJson {
     pub(in crate::cli) state: &'static str,
     /// Result of the check.
     pub(in crate::cli) message: String,
-    /// What to do next; empty if nothing.
+    /// What to do next; absent if nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(in crate::cli) hint: String,
 }
 
