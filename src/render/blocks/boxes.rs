@@ -575,10 +575,9 @@ fn join_blocks(block: &mut Block, next: Block, table: u32) {
     }
     let into_cells = |kind: BlockKind| match kind {
         BlockKind::Paragraph(line) => vec![TableCell {
-            column: 0,
             span: 1,
             paragraphs: vec![line],
-            align_right: false,
+            ..TableCell::default()
         }],
         BlockKind::TableRow { cells, .. } => cells,
         BlockKind::Rule(_) | BlockKind::Lines(_) => Vec::new(),

@@ -114,7 +114,7 @@ pub(crate) struct Paragraph {
 }
 
 /// A cell of a row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TableCell {
     /// Index of the column in which it starts.
     pub(crate) column: usize,
@@ -122,6 +122,8 @@ pub(crate) struct TableCell {
     pub(crate) span: usize,
     pub(crate) paragraphs: Vec<Paragraph>,
     pub(crate) align_right: bool,
+    /// The cells of its table have headings or borders.
+    pub(crate) is_data: bool,
 }
 
 impl TableCell {

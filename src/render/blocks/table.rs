@@ -300,7 +300,7 @@ impl BlockBuilder<'_> {
             return;
         }
         let is_tabular = self.is_tabular_row(&full, table);
-        let mut cells = self.merge_cells(&full, is_tabular);
+        let mut cells = self.merge_cells(&full, table.kind, is_tabular);
         let mut next = 0;
         for cell in &mut cells {
             cell.column = cell.column.max(next);
@@ -328,7 +328,13 @@ impl BlockBuilder<'_> {
     }
 
     /// Merges the blocks of each cell; those of a table inside become cells of the row.
-    fn merge_cells(&self, full: &[&LaidOutCell], is_tabular: bool) -> Vec<TableCell> {
+    fn merge_cells(
+        &self,
+        full: &[&LaidOutCell],
+        kind: TableKind,
+        is_tabular: bool,
+    ) -> Vec<TableCell> {
+        let is_data = kind == TableKind::Data;
         let mut cells: Vec<TableCell> = Vec::new();
         for cell in full {
             let mut own = TableCell {
@@ -336,6 +342,7 @@ impl BlockBuilder<'_> {
                 span: cell.span,
                 paragraphs: Vec::new(),
                 align_right: self.is_end_aligned(cell.id),
+                is_data,
             };
             let blocks = &self.output.blocks[cell.blocks.clone()];
             if !is_tabular && let Some(lines) = self.flat_lines(blocks) {
@@ -353,6 +360,7 @@ impl BlockBuilder<'_> {
                     BlockKind::TableRow { cells: inner, .. } => {
                         cells.extend(inner.iter().map(|inner| TableCell {
                             column: cell.column + inner.column,
+                            is_data,
                             ..inner.clone()
                         }));
                     }

@@ -41,29 +41,41 @@ pub(super) fn lay_out_rows(
         let in_line = |row: &&[TableCell]| cell_lines(&[TableCell::join(row)], width);
         return rows.iter().map(in_line).collect();
     }
-    let min_widths = min_column_widths(rows, column_count(rows), can_break_between);
-    let natural: Vec<usize> = column_widths(rows)
+    // The label of a total extends over the columns of the items.
+    let spans_columns =
+        |row: &&&[TableCell]| matches!(row, [_, .., last] if last.column + last.span >= 3);
+    let has_records = rows.len() >= 3
+        && rows.iter().any(|row| row.len() >= 3)
+        && rows.iter().filter(spans_columns).count() * 2 > rows.len();
+    // A bit for each column whose heading, or whose border, only its own values may be below.
+    let headed = if rows.iter().copied().flatten().any(|cell| cell.is_data) {
+        u64::MAX
+    } else {
+        let heads = rows.iter().find(|row| has_records && row.len() >= 3);
+        let columns = heads.into_iter().copied().flatten();
+        columns.fold(0, |headed, cell| headed | 1 << cell.column)
+    };
+    let count = column_count(rows);
+    let min_widths = min_column_widths(rows, count, headed, can_break_between);
+    let natural: Vec<usize> = column_widths(rows, headed)
         .into_iter()
         .zip(&min_widths)
         .map(|(natural, min)| natural.min(prose.max(*min)))
         .collect();
-    let align = |widths: &[usize]| rows.iter().map(|row| align_cells(row, widths)).collect();
+    let align = |widths: &[usize]| {
+        let lines = |row: &&[TableCell]| align_cells(row, widths, headed);
+        rows.iter().map(lines).collect()
+    };
     if total_width(&natural) > width
         && let Some(widths) = narrow_values(rows, &natural, width)
     {
         return align(&widths);
     }
-    // The label of a total extends over the columns of the items.
-    let spans_columns =
-        |row: &&&[TableCell]| matches!(row, [_, .., last] if last.column + last.span >= 3);
-    let is_data = rows.len() >= 3
-        && rows.iter().any(|row| row.len() >= 3)
-        && rows.iter().filter(spans_columns).count() * 2 > rows.len();
     let widths = narrow_widest(rows, &natural, &min_widths, width)
         .unwrap_or_else(|| shrink_columns(&natural, &min_widths, width));
     // Several columns of wrapped prose are harder to read than stacked cells.
     let pairs = widths.iter().zip(&natural);
-    let is_readable = is_data || pairs.filter(|(width, natural)| width < natural).count() <= 1;
+    let is_readable = has_records || pairs.filter(|(width, natural)| width < natural).count() <= 1;
     // The text of a row of pictures deserves no columns.
     let only_images = rows.iter().any(|row| row.iter().all(is_image_cell));
     // The items of a menu stay whole, on several lines.
@@ -77,8 +89,11 @@ pub(super) fn lay_out_rows(
     let columns = |row: &&[TableCell]| row.iter().map(|cell| cell.column).collect::<Vec<_>>();
     let records = rows.iter().filter(|row| row.len() >= 3).map(columns);
     let are_regular = records.is_sorted_by(|one, next| one == next);
-    if is_data && !only_images && !(are_regular && rows.iter().all(|row| fits_alone(row, width))) {
-        let min_widths = min_column_widths(rows, natural.len(), can_break_long_word);
+    if has_records
+        && !only_images
+        && !(are_regular && rows.iter().all(|row| fits_alone(row, width)))
+    {
+        let min_widths = min_column_widths(rows, count, headed, can_break_long_word);
         let widths = shrink_columns(&natural, &min_widths, width);
         if total_width(&widths) <= width {
             return align(&widths);
@@ -86,7 +101,12 @@ pub(super) fn lay_out_rows(
         let wide = |line: BodyLine| BodyLine { wide: true, ..line };
         return rows
             .iter()
-            .map(|row| align_cells(row, &natural).into_iter().map(wide).collect())
+            .map(|row| {
+                align_cells(row, &natural, headed)
+                    .into_iter()
+                    .map(wide)
+                    .collect()
+            })
             .collect();
     }
     stack_below_headings(rows, width, prose).unwrap_or_else(|| {
@@ -156,11 +176,11 @@ fn narrow_values(rows: &[&[TableCell]], natural: &[usize], width: usize) -> Opti
 /// Lays out a row whose cells do not fit into the columns of its table.
 fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine> {
     if fits_alone(row, width) {
-        return align_cells(row, &column_widths(&[row]));
+        return align_alone(row);
     }
     let bare = without_button_brackets(row);
     if bare.iter().all(|cell| cell.width() <= MAX_SCALE_WIDTH) && fits_alone(&bare, width) {
-        return align_cells(&bare, &column_widths(&[&bare]));
+        return align_alone(&bare);
     }
     if are_joinable(row) {
         return join_in_lines(row, width);
@@ -230,11 +250,11 @@ fn column_count(rows: &[&[TableCell]]) -> usize {
 }
 
 /// Returns the width that each column needs for its cells.
-fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
+fn column_widths(rows: &[&[TableCell]], headed: u64) -> Vec<usize> {
     let count = column_count(rows);
     let mut widths = vec![0; count];
     // First the cells of one column, then those that extend over the columns to their right.
-    let cells = || rows.iter().flat_map(|row| cell_columns(row, count));
+    let cells = || rows.iter().flat_map(|row| cell_columns(row, count, headed));
     for (cell, columns) in cells().filter(|(_, columns)| columns.len() == 1) {
         widths[columns.start] = widths[columns.start].max(cell.width());
     }
@@ -249,14 +269,23 @@ fn column_widths(rows: &[&[TableCell]]) -> Vec<usize> {
 
 /// Returns each cell with its columns, of which there are `count`.
 ///
-/// A text extends over the empty cells on its right; an amount stays in its column.
+/// A text extends over the empty cells on its right, up to a column in `headed`, a set of bits:
+/// there it would be read as a value of that heading. An amount stays in its column.
 fn cell_columns(
     row: &[TableCell],
     count: usize,
+    headed: u64,
 ) -> impl Iterator<Item = (&TableCell, Range<usize>)> {
     row.iter().enumerate().map(move |(at, cell)| {
         let next = row.get(at + 1).map_or(count, |next| next.column);
-        let own = cell.column + if cell.align_right { cell.span } else { count };
+        let end = cell.column + cell.span;
+        // A text alone at the start of a row is the title of a section.
+        let is_title = row.len() == 1 && cell.column == 0;
+        let own = match (headed >> end.min(MAX_COLUMNS - 1)).trailing_zeros() {
+            _ if cell.align_right => end,
+            _ if is_title => count,
+            free => end + free as usize,
+        };
         (cell, cell.column..next.min(own).max(cell.column + 1))
     })
 }
@@ -271,11 +300,12 @@ fn total_width(widths: &[usize]) -> usize {
 fn min_column_widths(
     rows: &[&[TableCell]],
     count: usize,
+    headed: u64,
     can_break: fn(Option<char>, Option<char>) -> bool,
 ) -> Vec<usize> {
     let mut widths = vec![MIN_COLUMN_WIDTH; count];
     for row in rows {
-        for (cell, columns) in cell_columns(row, count) {
+        for (cell, columns) in cell_columns(row, count, headed) {
             // `column_widths` widens the last of the columns that a cell extends over.
             let last = columns.end - 1;
             for para in &cell.paragraphs {
@@ -339,10 +369,15 @@ fn shrink_columns(natural: &[usize], min_widths: &[usize], width: usize) -> Vec<
     capped(fits)
 }
 
-fn align_cells(row: &[TableCell], widths: &[usize]) -> Vec<BodyLine> {
+/// Lays out a row on one line, in columns of its own.
+fn align_alone(row: &[TableCell]) -> Vec<BodyLine> {
+    align_cells(row, &column_widths(&[row], 0), 0)
+}
+
+fn align_cells(row: &[TableCell], widths: &[usize], headed: u64) -> Vec<BodyLine> {
     let mut out: Vec<BodyLine> = Vec::new();
     let mut filled = 0;
-    for (cell, columns) in cell_columns(row, widths.len()) {
+    for (cell, columns) in cell_columns(row, widths.len(), headed) {
         let before = total_width(&widths[..columns.start]);
         let available = total_width(&widths[columns]).max(1);
         let start = if before == 0 { 0 } else { before + COLUMN_GAP };

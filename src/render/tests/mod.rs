@@ -13,6 +13,7 @@ mod marks;
 mod menus;
 mod parts;
 mod properties;
+mod records;
 mod signs;
 mod tables;
 mod visibility;
