@@ -89,30 +89,85 @@ pub(super) fn lay_out_rows(
     let columns = |row: &&[TableCell]| row.iter().map(|cell| cell.column).collect::<Vec<_>>();
     let records = rows.iter().filter(|row| row.len() >= 3).map(columns);
     let are_regular = records.is_sorted_by(|one, next| one == next);
+    let grid = || cut_or_widen(rows, &natural, headed, width);
     if has_records
         && !only_images
         && !(are_regular && rows.iter().all(|row| fits_alone(row, width)))
     {
-        let min_widths = min_column_widths(rows, count, headed, can_break_long_word);
-        let widths = shrink_columns(&natural, &min_widths, width);
-        if total_width(&widths) <= width {
-            return align(&widths);
-        }
-        let wide = |line: BodyLine| BodyLine { wide: true, ..line };
-        return rows
-            .iter()
-            .map(|row| {
-                align_cells(row, &natural, headed)
-                    .into_iter()
-                    .map(wide)
-                    .collect()
-            })
-            .collect();
+        return grid();
     }
-    stack_below_headings(rows, width, prose).unwrap_or_else(|| {
+    let has_gaps = !has_records
+        && headed != 0
+        && rows.iter().any(|row| row.len() >= 3)
+        && !rows
+            .iter()
+            .map(columns)
+            .is_sorted_by(|one, next| one == next);
+    let lines = stack_below_headings(rows, width, prose)
+        .or_else(|| list_record(rows, width, prose).filter(|_| !only_images))
+        .or_else(|| (has_gaps && !only_images).then(grid));
+    lines.unwrap_or_else(|| {
         let alone = |row: &&[TableCell]| lay_out_alone(row, width, prose);
         rows.iter().map(alone).collect()
     })
+}
+
+/// Lays out records in columns in which long words are cut, or else on lines wider than the
+/// screen.
+fn cut_or_widen(
+    rows: &[&[TableCell]],
+    natural: &[usize],
+    headed: u64,
+    width: usize,
+) -> Vec<Vec<BodyLine>> {
+    let min_widths = min_column_widths(rows, natural.len(), headed, can_break_long_word);
+    let narrow = shrink_columns(natural, &min_widths, width);
+    let wide = total_width(&narrow) > width;
+    let widths = if wide { natural } else { &narrow };
+    let lines = |row: &&[TableCell]| {
+        let mut lines = align_cells(row, widths, headed);
+        for line in &mut lines {
+            line.wide |= wide;
+        }
+        lines
+    };
+    rows.iter().map(lines).collect()
+}
+
+/// Puts each value of the only record of a table beside its heading, on a line for each.
+///
+/// Headings are bold and short; without borders and headers they must not look like values.
+fn list_record(rows: &[&[TableCell]], width: usize, prose: usize) -> Option<Vec<Vec<BodyLine>>> {
+    let [heads, record] = rows else {
+        return None;
+    };
+    let is_head = |head: &TableCell| {
+        is_label(head)
+            && head.paragraphs[0].is_bold()
+            && (head.is_data || !is_label_or_value(&head.paragraphs[0].text()))
+    };
+    let is_bold = |cell: &TableCell| cell.paragraphs.iter().all(Paragraph::is_bold);
+    if heads.len() < 3 || !heads.iter().all(is_head) || record.iter().all(is_bold) {
+        return None;
+    }
+    let count = column_count(rows);
+    let pair = |column: usize| -> Vec<TableCell> {
+        let cell = |row: &[TableCell], at| {
+            let cell = row.iter().find(|cell| cell.column == column)?;
+            Some(TableCell {
+                column: at,
+                span: 1,
+                align_right: false,
+                is_data: false,
+                ..cell.clone()
+            })
+        };
+        cell(heads, 0).into_iter().chain(cell(record, 1)).collect()
+    };
+    let pairs: Vec<Vec<TableCell>> = (0..count).map(pair).filter(|it| !it.is_empty()).collect();
+    let pairs: Vec<&[TableCell]> = pairs.iter().map(Vec::as_slice).collect();
+    let lines = lay_out_rows(&pairs, width, prose);
+    Some(vec![Vec::new(), lines.concat()])
 }
 
 /// Puts the cells of each row below each other, each below its heading in the first row,
@@ -147,6 +202,12 @@ fn stack_below_headings(
         let stacked = texts.iter().map(|row| stack_cells(row, heads, prose));
         std::iter::once(Vec::new()).chain(stacked).collect()
     })
+}
+
+/// True for a short line of text, which can be beside its value.
+fn is_label(cell: &TableCell) -> bool {
+    let is_text = |line: &Paragraph| !line.images_only && !line.has_button();
+    matches!(&cell.paragraphs[..], [line] if is_text(line) && line.width() <= MAX_INLINE_CELL_WIDTH)
 }
 
 /// True for what is in a row of its own, such as `Order:` and `#4711`.

@@ -59,3 +59,84 @@ fn text_extends_over_column_without_heading() {
     ];
     assert_shown(html, &lines);
 }
+
+#[test]
+fn values_of_one_record_are_beside_their_headings() {
+    let record = |heads: &str, values: &str| {
+        let cells = |tag: &str, texts: &str| {
+            let cell = |text: &str| format!("<{tag}>{text}</{tag}>");
+            texts.split('|').map(cell).collect::<String>()
+        };
+        let (th, td) = (cells("th", heads), cells("td", values));
+        [
+            format!("<table border=1><tr>{th}<tr>{td}</table>"),
+            format!("<table><tr>{th}<tr>{td}</table>"),
+            format!(
+                "<table><tr>{}<tr>{td}</table>",
+                th.replace("th>", "td>").replace("<td>", "<td><b>")
+            ),
+        ]
+    };
+    let invoice = record(
+        "Invoice|Date|Due|Net|Tax|Gross|Paid|Open",
+        "RE-2026-0471|01.11.2026|15.11.2026|10.000,00|1.900,00|11.900,00||11.900,00",
+    );
+    let item = record(
+        "Item|Ordered|Shipped|Backorder",
+        "Oak worktop 40 mm oiled|2||2",
+    );
+    let work = record(
+        "Description|Qty|Unit price|VAT|Total",
+        "Consulting on-site in Rotterdam|40|€ 135.00|21 %|€ 5,400.00",
+    );
+    let invoice_lines = [
+        "Invoice  RE-2026-0471",
+        "Date     01.11.2026",
+        "Due      15.11.2026",
+        "Net      10.000,00",
+        "Tax      1.900,00",
+        "Gross    11.900,00",
+        "Paid",
+        "Open     11.900,00",
+    ];
+    let item_lines = [
+        "Item       Oak worktop 40 mm oiled",
+        "Ordered    2",
+        "Shipped",
+        "Backorder  2",
+    ];
+    let work_lines = [
+        "Description  Consulting on-site in",
+        "             Rotterdam",
+        "Qty          40",
+        "Unit price   € 135.00",
+        "VAT          21 %",
+        "Total        € 5,400.00",
+    ];
+    for width in [40, 80] {
+        for html in &invoice {
+            assert_eq!(shown(html, width), invoice_lines, "{width}: {html}");
+        }
+    }
+    for html in &item {
+        assert_eq!(shown(html, 40), item_lines, "{html}");
+        assert_eq!(shown(html, 80).len(), 2, "{html}");
+    }
+    for html in &work {
+        assert_eq!(shown(html, 40), work_lines, "{html}");
+        assert_eq!(shown(html, 80).len(), 2, "{html}");
+    }
+}
+
+#[test]
+fn two_framed_records_keep_their_empty_cells() {
+    let html = "<table border=1><tr><td>Consulting on-site<td>10.000,00<td><td>11.900,00\
+        <tr><td>Travel<td><td>1.900,00<td>2.100,00</table>";
+    let body = super::lay_out_html(html, 40);
+    assert!(body.lines.iter().all(|line| line.wide), "{}", body.text());
+    let lines = [
+        "Consulting on-site  10.000,00            11.900,00",
+        "Travel                         1.900,00  2.100,00",
+    ];
+    assert_eq!(shown(html, 40), lines);
+}
