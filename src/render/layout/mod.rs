@@ -110,13 +110,13 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
             let outer = spans.iter().map_while(|span: &BodySpan| {
                 (span.style.role != SpanRole::Rule).then_some(span.text.len())
             });
-            let prefix = outer.sum();
+            let prefix: usize = outer.sum();
             let before: usize = spans.iter().map(|span| span.text.len()).sum();
             push_spans(&mut spans, &line.spans);
             let wide = line.wide || spans_width(&spans) > width;
             out.push(BodyLine {
                 spans,
-                prefix,
+                prefix: prefix + line.prefix,
                 wide,
                 end: line.end,
                 hidden: None,

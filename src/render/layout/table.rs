@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::paragraphs;
 use super::wrap::{can_break_between, can_break_long_word, longest_unbreakable_width};
 use crate::render::blocks::{Paragraph, TableCell};
-use crate::render::body::{BodyLine, SpanRole, push_spans_at, spans_width};
+use crate::render::body::{BodyLine, LineEnd, SpanRole, push_span, push_spans_at, spans_width};
 use crate::text::width::DisplayWidth;
 
 /// Spaces between columns.
@@ -103,7 +103,11 @@ pub(super) fn lay_out_rows(
             .iter()
             .map(columns)
             .is_sorted_by(|one, next| one == next);
-    let lines = stack_below_headings(rows, width, prose)
+    let is_unbreakable = total_width(&widths) > width && !only_images;
+    let lines = is_unbreakable
+        .then(|| align_beside_labels(rows, headed, width, prose))
+        .flatten()
+        .or_else(|| stack_below_headings(rows, width, prose))
         .or_else(|| list_record(rows, width, prose).filter(|_| !only_images))
         .or_else(|| (has_gaps && !only_images).then(grid));
     lines.unwrap_or_else(|| {
@@ -142,7 +146,7 @@ fn list_record(rows: &[&[TableCell]], width: usize, prose: usize) -> Option<Vec<
         return None;
     };
     let is_head = |head: &TableCell| {
-        is_label(head)
+        is_label(head, MAX_INLINE_CELL_WIDTH)
             && head.paragraphs[0].is_bold()
             && (head.is_data || !is_label_or_value(&head.paragraphs[0].text()))
     };
@@ -204,10 +208,58 @@ fn stack_below_headings(
     })
 }
 
-/// True for a short line of text, which can be beside its value.
-fn is_label(cell: &TableCell) -> bool {
+/// Lays out labels and their values in columns, with words cut that are wider than theirs.
+///
+/// A row with a long label has no columns, nor has a value of which too much would be cut, or
+/// that is whole without: these go beside their label, or below it.
+fn align_beside_labels(
+    rows: &[&[TableCell]],
+    headed: u64,
+    width: usize,
+    prose: usize,
+) -> Option<Vec<Vec<BodyLine>>> {
+    let last = column_count(rows).checked_sub(1)?;
+    let is_pair = |row: &&[TableCell]| match row {
+        [_] => true,
+        [label, value] => is_label(label, width) && value.column == last,
+        _ => false,
+    };
+    let has_short_label =
+        |row: &&[TableCell]| matches!(row, [label, _] if label.width() <= width / 2);
+    let labelled: Vec<&[TableCell]> = rows.iter().copied().filter(has_short_label).collect();
+    let mut widths = column_widths(&labelled, headed);
+    let rest = width.checked_sub(total_width(widths.get(..last)?) + COLUMN_GAP)?;
+    let are_labels = rows.len() >= 2 && labelled.len() * 2 >= rows.len();
+    if !are_labels || rest < MIN_COLUMN_WIDTH || !rows.iter().all(is_pair) {
+        return None;
+    }
+    let fits = |line: &Paragraph, row: &[TableCell]| {
+        let word = min_width(line, can_break_between);
+        let is_whole = line.images_only || line.has_button() || line.text().contains("://");
+        word <= rest || !(is_whole || word > rest * MAX_NARROWED_LINES || fits_alone(row, width))
+    };
+    let is_inside = |row: &&[TableCell]| match row {
+        [_, value] => has_short_label(row) && value.paragraphs.iter().all(|line| fits(line, row)),
+        _ => true,
+    };
+    let inside: Vec<&[TableCell]> = rows.iter().copied().filter(is_inside).collect();
+    let value = *column_widths(&inside, headed).get(last)?;
+    widths[last] = value.min(rest);
+    let lay_out = |row: &&[TableCell]| match row {
+        row if is_inside(row) => align_cells(row, &widths, headed),
+        row if fits_alone(row, width) => align_alone(row),
+        row => {
+            let lines = |cell: &TableCell| cell_lines(&cell.paragraphs, prose);
+            row.iter().flat_map(lines).collect()
+        }
+    };
+    Some(rows.iter().map(lay_out).collect())
+}
+
+/// True for a line of text up to a width, which can be beside its value.
+fn is_label(cell: &TableCell, max_width: usize) -> bool {
     let is_text = |line: &Paragraph| !line.images_only && !line.has_button();
-    matches!(&cell.paragraphs[..], [line] if is_text(line) && line.width() <= MAX_INLINE_CELL_WIDTH)
+    matches!(&cell.paragraphs[..], [line] if is_text(line) && line.width() <= max_width)
 }
 
 /// True for what is in a row of its own, such as `Order:` and `#4711`.
@@ -370,17 +422,21 @@ fn min_column_widths(
             // `column_widths` widens the last of the columns that a cell extends over.
             let last = columns.end - 1;
             for para in &cell.paragraphs {
-                // A word may continue in the next run.
-                let whole = para.text();
-                // A URL that works once is masked only if it is on one line.
-                let urls = whole.split(' ').filter(|word| word.contains("://"));
-                let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
-                let word = longest_unbreakable_width(&whole, can_break);
-                widths[last] = widths[last].max(word).max(url);
+                widths[last] = widths[last].max(min_width(para, can_break));
             }
         }
     }
     widths
+}
+
+/// Returns the width of the longest word or URL.
+fn min_width(line: &Paragraph, can_break: fn(Option<char>, Option<char>) -> bool) -> usize {
+    // A word may continue in the next run.
+    let whole = line.text();
+    // A URL that works once is masked only if it is on one line.
+    let urls = whole.split(' ').filter(|word| word.contains("://"));
+    let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
+    longest_unbreakable_width(&whole, can_break).max(url)
 }
 
 /// Returns the widths with only the widest column narrowed,
@@ -456,9 +512,19 @@ fn align_cells(row: &[TableCell], widths: &[usize], headed: u64) -> Vec<BodyLine
             start
         };
         filled = at + text_width;
-        out.resize(out.len().max(lines.len()), BodyLine::default());
-        for (line, part) in out.iter_mut().zip(&lines) {
-            push_spans_at(&mut line.spans, at, &part.spans);
+        let is_last = row.last().is_some_and(|last| last.column == cell.column);
+        let left = out.len();
+        out.resize(left.max(lines.len()), BodyLine::default());
+        for (index, part) in lines.iter().enumerate() {
+            // Copying joins a word that is cut in the last column.
+            let is_alone = is_last && index >= left.max(1);
+            if is_alone && lines[index - 1].end == LineEnd::Split {
+                out[index - 1].end = LineEnd::Split;
+                out[index].prefix = at;
+                let indent = SpanRole::Indent.into();
+                push_span(&mut out[index].spans, &" ".repeat(at), indent);
+            }
+            push_spans_at(&mut out[index].spans, at, &part.spans);
         }
     }
     out

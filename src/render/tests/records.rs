@@ -140,3 +140,105 @@ fn two_framed_records_keep_their_empty_cells() {
     ];
     assert_eq!(shown(html, 40), lines);
 }
+
+#[test]
+fn long_words_are_cut_beside_their_labels() {
+    let table = |value: &str| {
+        format!(
+            "<table><tr><td>Alert<td>cpu-high<tr><td>Resource<td>{value}<tr><td>Value<td>97.4</table>"
+        )
+    };
+    let id = "/subscriptions/0f8fad5b-d9cb-469f-a165-70867728950e/resourcegroups/rg-prod/vm-01";
+    let cases: [(&str, u16, &[&str]); 5] = [
+        (
+            id,
+            80,
+            &[
+                "Alert     cpu-high",
+                "Resource  /subscriptions/0f8fad5b-d9cb-469f-a165-70867728950e/resourcegroups/rg-",
+                "          prod/vm-01",
+                "Value     97.4",
+            ],
+        ),
+        (
+            id,
+            40,
+            &[
+                "Alert     cpu-high",
+                "Resource  /subscriptions/0f8fad5b-d9cb-",
+                "          469f-a165-70867728950e/",
+                "          resourcegroups/rg-prod/vm-01",
+                "Value     97.4",
+            ],
+        ),
+        // Too much to cut.
+        (
+            &"0f8fad5b".repeat(15),
+            40,
+            &[
+                "Alert     cpu-high",
+                "Resource",
+                &"0f8fad5b".repeat(5),
+                &"0f8fad5b".repeat(5),
+                &"0f8fad5b".repeat(5),
+                "Value     97.4",
+            ],
+        ),
+        // A link can work once, and is masked then.
+        (
+            "https://example.com/runbooks/4711",
+            40,
+            &[
+                "Alert     cpu-high",
+                "Resource",
+                "https://example.com/runbooks/4711",
+                "Value     97.4",
+            ],
+        ),
+        (
+            "https://example.com/runbooks/4711",
+            80,
+            &[
+                "Alert     cpu-high",
+                "Resource  https://example.com/runbooks/4711",
+                "Value     97.4",
+            ],
+        ),
+    ];
+    for (value, width, lines) in cases {
+        assert_eq!(shown(&table(value), width), lines, "{width}: {value}");
+    }
+    for width in [40, 80] {
+        let copied = super::lay_out_html(&table(id), width).unwrapped_text();
+        assert_eq!(
+            copied.lines().nth(1),
+            Some(format!("Resource  {id}").as_str()),
+            "{width}"
+        );
+    }
+    let cases: [(&str, &str, &[&str]); 2] = [
+        (
+            "A label of some words",
+            "Id",
+            &[
+                "A label of some words  one",
+                "Id  0f8fad5b-d9cb-469f-a165-708677289",
+            ],
+        ),
+        (
+            "Name",
+            "Identifier of the resource",
+            &[
+                "Name  one",
+                "Identifier of the resource",
+                "0f8fad5b-d9cb-469f-a165-708677289",
+            ],
+        ),
+    ];
+    for (first, label, lines) in cases {
+        let html = format!(
+            "<table><tr><td>{first}<td>one<tr><td>{label}<td>0f8fad5b-d9cb-469f-a165-708677289</table>"
+        );
+        assert_eq!(shown(&html, 40), lines, "{html}");
+    }
+}
