@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::builder::BlockBuilder;
-use super::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, TableCell};
+use super::{Block, BlockKind, ColumnGroup, LinePrefix, Paragraph, RuleKind, TableCell};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{BOTTOM, Display, LEFT, RIGHT, TOP};
 use crate::render::html::NodeId;
@@ -187,13 +187,15 @@ impl BlockBuilder<'_> {
                     && width(value) <= MAX_VALUE_WIDTH
             }
             (TableKind::Data, Some(cells)) => {
-                cells.len() >= 2 && cells.iter().all(|cell| width(cell) <= MAX_VALUE_WIDTH * 2)
+                cells.len() >= 2
+                    && cells.iter().all(|cell| width(cell) <= MAX_VALUE_WIDTH * 2)
+                    && !cells.iter().all(|cell| is_card(cell))
             }
             _ => false,
         }
     }
 
-    /// Returns the lines of a cell with list markers, if it has nothing else.
+    /// Returns the lines of a cell with list markers and quote marks, if these are few.
     pub(super) fn flat_lines(&self, blocks: &[Block]) -> Option<Vec<Paragraph>> {
         if blocks.len() > MAX_CELL_LINES {
             return None;
@@ -201,29 +203,47 @@ impl BlockBuilder<'_> {
         let mut last_item = None;
         let mut flat_line = |block: &Block| {
             let line = match &block.kind {
-                BlockKind::Paragraph(line) if !line.preformatted => line.clone(),
+                BlockKind::Paragraph(line) => line.clone(),
                 BlockKind::TableRow { cells, .. } => TableCell::join(cells),
-                _ => return None,
+                BlockKind::Rule(_) => {
+                    let mut rule = Paragraph::default();
+                    rule.push_run("───", SpanRole::Rule.into());
+                    rule
+                }
+                BlockKind::Lines(_) => return None,
             };
             let prefixes = block.prefixes.strip_prefix(&*self.prefixes)?;
-            let mut out = Paragraph::default();
-            match prefixes {
-                [] => return Some(line),
-                [LinePrefix::ListItem { number, marker }] => {
-                    if last_item.replace(*number) == Some(*number) {
-                        out.push_run(&"\u{A0}".repeat(marker.width()), SpanStyle::default());
-                    } else {
-                        out.push_run(marker, SpanRole::Rule.into());
+            if prefixes.is_empty() {
+                return Some(line);
+            }
+            let mut out = Paragraph {
+                preformatted: line.preformatted,
+                ..Paragraph::default()
+            };
+            for (at, prefix) in prefixes.iter().enumerate() {
+                match prefix {
+                    LinePrefix::Quote => out.push_run(">\u{A0}", SpanRole::Quote.into()),
+                    LinePrefix::ListItem { number, marker } => {
+                        if at + 1 == prefixes.len() && last_item.replace(*number) != Some(*number) {
+                            out.push_run(marker, SpanRole::Rule.into());
+                        } else {
+                            let indent = "\u{A0}".repeat(marker.width());
+                            out.push_run(&indent, SpanStyle::default());
+                        }
                     }
                 }
-                _ => return None,
             }
             out.runs.extend(line.runs);
             Some(out)
         };
-        let lines: Vec<Paragraph> = blocks.iter().map(&mut flat_line).collect::<Option<_>>()?;
-        // A button below other lines belongs to a card.
-        let is_card = lines.len() > 1 && lines.iter().any(Paragraph::has_button);
-        (!is_card).then_some(lines)
+        let is_border = |block: &&Block| matches!(block.kind, BlockKind::Rule(RuleKind::Border));
+        let shown = blocks.iter().filter(|block| !is_border(block));
+        shown.map(&mut flat_line).collect()
     }
+}
+
+/// True for the lines of a card, of which one is a button, and for pictures.
+fn is_card(lines: &[Paragraph]) -> bool {
+    let has_button = lines.len() > 1 && lines.iter().any(Paragraph::has_button);
+    has_button || lines.iter().all(|line| line.images_only)
 }

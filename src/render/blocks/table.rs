@@ -345,7 +345,8 @@ impl BlockBuilder<'_> {
                 is_data,
             };
             let blocks = &self.output.blocks[cell.blocks.clone()];
-            if !is_tabular && let Some(lines) = self.flat_lines(blocks) {
+            let is_flat = !is_tabular || blocks.iter().any(|block| block.prefixes != self.prefixes);
+            if is_flat && let Some(lines) = self.flat_lines(blocks) {
                 own.paragraphs = lines;
                 cells.push(own);
                 continue;
@@ -466,10 +467,11 @@ impl BlockBuilder<'_> {
         let is_alone = full.iter().any(|cell| {
             cell.column > 0 && (kind != TableKind::Layout || self.is_below_value(cell, table))
         });
-        let has_prefix = |block: &Block| block.prefixes != self.prefixes;
-        if full.len() < 2 && !is_alone
-            || full.iter().any(|cell| blocks(cell).iter().any(has_prefix))
-        {
+        // A list is a value only in a row that ends with an amount.
+        let is_plain = |block: &Block| block.prefixes == self.prefixes;
+        let are_plain = full.iter().all(|cell| blocks(cell).iter().all(is_plain));
+        let has_amount = matches!(full, [_, _, .., last] if are_amounts(blocks(last)));
+        if full.len() < 2 && !is_alone || !(are_plain || has_amount) {
             return false;
         }
         let count = |cell: &LaidOutCell| match blocks(cell) {
@@ -529,19 +531,22 @@ fn is_one_line(blocks: &[Block]) -> bool {
 
 /// Returns how wide the name of an item can be in a row that ends with a cell.
 fn max_name_width(last: &[Block]) -> usize {
-    let is_amount = |block: &Block| block.as_paragraph().is_some_and(is_amount);
-    if last.iter().all(is_amount) {
+    if are_amounts(last) {
         MAX_VALUE_WIDTH * 2
     } else {
         MAX_VALUE_WIDTH
     }
 }
 
+fn are_amounts(blocks: &[Block]) -> bool {
+    let is_amount = |block: &Block| block.as_paragraph().is_some_and(is_amount);
+    blocks.iter().all(is_amount)
+}
+
 /// Whether a cell is a price: below it is the price without a discount,
 /// or the other way round.
 fn is_price(blocks: &[Block]) -> bool {
-    let is_amount = |block: &Block| block.as_paragraph().is_some_and(is_amount);
-    blocks.len() == 1 || blocks.iter().all(is_amount)
+    blocks.len() == 1 || are_amounts(blocks)
 }
 
 /// Whether two cells are a small picture and the lines of a signature beside it.

@@ -1,6 +1,7 @@
 //! Tests of the whole renderer: features of real emails, properties, hostile input.
 
 mod buttons;
+mod cells;
 mod columns;
 mod findings;
 mod generated;

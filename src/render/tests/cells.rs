@@ -1,0 +1,68 @@
+//! Cells of data tables with more than lines of text.
+
+use super::*;
+
+const BUTTON: &str = "<a href=https://example.com/x style='background:#06f;padding:6px'>";
+
+#[test]
+fn button_below_a_text_stays_in_its_column() {
+    let html = format!(
+        "<table border=1><tr><th>Item<th>Paid<th>Open<tr><td>Shirt<br>{BUTTON}Return</a><td><td>10.00\
+        <tr><td>Hat<td>8.00<td></table>"
+    );
+    let [_, shirt, button, hat] = &shown(&html, 80)[..] else {
+        panic!("{}", text(&html));
+    };
+    assert!(shirt.starts_with("Shirt ") && shirt.ends_with(" 10.00"));
+    assert_eq!(button, "[ Return ]");
+    assert!(hat.starts_with("Hat ") && hat.ends_with(" 8.00"));
+
+    let labels = format!(
+        "<table><tr><td>Order<td>4711<tr><td>Status<td>Unpaid<br>{BUTTON}Pay now</a></table>"
+    );
+    let lines = ["Order   4711", "Status  Unpaid", "        [ Pay now ]"];
+    assert_shown(&labels, &lines);
+}
+
+#[test]
+fn cards_beside_each_other_stay_blocks() {
+    let card = |name: &str| format!("<td>{name}<br>{BUTTON}Buy</a>");
+    let row = format!("<tr>{}{}", card("Chair"), card("Table"));
+    let html = format!("<table border=1>{row}{row}</table>");
+    let lines = ["Chair", "[ Buy ]", "Table", "[ Buy ]"];
+    assert_eq!(shown_text(&html, 40)[..4], lines);
+}
+
+#[test]
+fn rules_lists_and_quotes_stay_in_their_column() {
+    let html = "<table border=1><tr><th>Item<th>Note<th>Open\
+        <tr><td>Shirt<td><pre>a  b\n  c</pre><td>10.00<tr><td>Hat<td>top<hr>bottom<td>3\
+        <tr><td>Bag<td><blockquote>as<br>said</blockquote><td>1\
+        <tr><td>Cap<td><ul><li>one<ul><li>deep</ul></ul><td>4</table>";
+    let lines = [
+        "Item   Note      Open",
+        "Shirt  a  b      10.00",
+        "         c",
+        "Hat    top       3",
+        "       ───",
+        "       bottom",
+        "Bag    > as      1",
+        "       > said",
+        "Cap    • one     4",
+        "         • deep",
+    ];
+    assert_eq!(shown_text(html, 40), lines);
+}
+
+#[test]
+fn list_beside_an_amount_is_a_value() {
+    let html = "<table><tr><td>Shirt<td><ul><li>red<li>size M</ul><td>10.00\
+        <tr><td>Hat<td><ul><li>blue<li>size L</ul><td>8.00</table>";
+    let lines = [
+        "Shirt  • red     10.00",
+        "       • size M",
+        "Hat    • blue    8.00",
+        "       • size L",
+    ];
+    assert_shown(html, &lines);
+}
