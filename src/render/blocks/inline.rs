@@ -26,6 +26,8 @@ pub(super) struct LineBox {
     runs: Vec<BodySpan>,
     /// A space is due before the next word.
     pending_space: bool,
+    /// The line does not break at the space that is due.
+    joins_words: bool,
     /// The line takes up height, be it only for a no-break space.
     pub(super) occupied: bool,
     preformatted: bool,
@@ -71,15 +73,17 @@ impl LineBox {
                 continue;
             }
             if matches!(c, ' ' | '\n' | '\t' | '\r') && !preformatted {
-                self.pending_space = true;
+                let is_first = !std::mem::replace(&mut self.pending_space, true);
+                self.joins_words = style.nowrap && (is_first || self.joins_words);
                 capital = true;
                 continue;
             }
             if std::mem::take(&mut self.pending_space) && self.occupied {
+                let space = if self.joins_words { '\u{A0}' } else { ' ' };
                 if out.is_empty() {
-                    self.push_space(span_style);
+                    self.push_space(space, span_style);
                 } else {
-                    out.push(' ');
+                    out.push(space);
                 }
                 self.width_px += style.font_size * 0.27;
             }
@@ -179,13 +183,13 @@ impl LineBox {
     }
 
     /// Adds a space before text of style `next`, in the style of both or neither.
-    fn push_space(&mut self, next: SpanStyle) {
+    fn push_space(&mut self, space: char, next: SpanStyle) {
         if self.runs.last().is_some_and(|run| run.text.ends_with(' ')) {
             return;
         }
         let last = self.runs.last().map(|run| run.style);
         let style = last.filter(|style| *style == next).unwrap_or_default();
-        push_span(&mut self.runs, " ", style);
+        push_span(&mut self.runs, space.encode_utf8(&mut [0; 4]), style);
     }
 
     /// Makes a space due before the next word.

@@ -186,6 +186,7 @@ fn apply_defaults(
         }
         "u" | "ins" => style.underline = true,
         "s" | "strike" | "del" => style.line_through = true,
+        "nobr" => style.nowrap = true,
         "small" | "sub" | "sup" => style.font_size = parent.font_size / 1.2,
         "big" => style.font_size = parent.font_size * 1.2,
         "center" => style.text_align = TextAlign::Center,
@@ -204,6 +205,7 @@ fn apply_defaults(
                 style.italic = false;
                 style.line_height = LineHeight::Normal;
                 style.white_space = WhiteSpace::Normal;
+                style.nowrap = false;
                 style.text_align = TextAlign::Start;
                 style.colour = style.body_colour;
             }
@@ -317,7 +319,10 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
             style.border_width = [border.unwrap_or(0.0); 4];
             style.border_visible = [style.cell_border; 4];
         }
-        "td" | "th" if attribute("nowrap").is_some() => style.white_space = WhiteSpace::Normal,
+        "td" | "th" if attribute("nowrap").is_some() => {
+            style.white_space = WhiteSpace::Normal;
+            style.nowrap = true;
+        }
         "ol" => {
             style.list_style = match attribute("type") {
                 Some("a") => ListStyle::LowerAlpha,

@@ -1,5 +1,6 @@
 //! Tests of the whole renderer: features of real emails, properties, hostile input.
 
+mod breaks;
 mod buttons;
 mod cells;
 mod columns;
