@@ -1,6 +1,7 @@
 //! Lays out blocks at a width: paragraphs, tables and blank lines.
 
 mod columns;
+mod numbers;
 mod paragraphs;
 mod table;
 pub(super) mod wrap;

@@ -2,6 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::numbers;
 use super::wrap::{
     self, WrapRun, can_break_between, can_break_long_word, longest_unbreakable_width,
 };
@@ -99,24 +100,17 @@ fn wrap_preformatted(paragraph: &Paragraph, halvings: u32, width: usize) -> Vec<
 
 /// Wraps text in which white space collapses.
 fn wrap_text(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
-    let mut breaks = long_word_breaks(&paragraph.text(), width)
+    let joined = join_words(paragraph, width);
+    let mut breaks = long_word_breaks(&joined.concat(), width)
         .into_iter()
         .peekable();
-    let is_menu = paragraph.runs.iter().any(|run| run.text == LINK_MARK);
     let (mut position, mut after_space) = (0, true);
-    let collapse = |run: &BodySpan| {
-        let is_item =
-            run.style.role == SpanRole::Button || (is_menu && run.style.role == SpanRole::Link);
-        let is_whole = is_item && run.text.width() <= MAX_ITEM_WIDTH.min(width / 2);
-        let mut text = String::with_capacity(run.text.len());
-        for c in run.text.chars() {
+    let collapse = |run: &String| {
+        let mut text = String::with_capacity(run.len());
+        for c in run.chars() {
             let is_break = breaks.next_if_eq(&position).is_some();
             position += c.len_utf8();
-            let c = match c {
-                ' ' if is_whole => '\u{A0}',
-                '\u{A0}' if is_break => ' ',
-                c => c,
-            };
+            let c = if is_break && c == '\u{A0}' { ' ' } else { c };
             text.extend((is_break && c != ' ').then_some(wrap::BREAK));
             let is_space = c.is_whitespace() && c != '\u{A0}';
             if !is_space {
@@ -128,7 +122,7 @@ fn wrap_text(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
         }
         text
     };
-    let texts: Vec<String> = paragraph.runs.iter().map(collapse).collect();
+    let texts: Vec<String> = joined.iter().map(collapse).collect();
     let runs: Vec<WrapRun<'_>> = texts
         .iter()
         .zip(&paragraph.runs)
@@ -141,6 +135,31 @@ fn wrap_text(paragraph: &Paragraph, width: usize) -> Vec<BodyLine> {
         }
     }
     lines
+}
+
+/// Returns the text of each run with no-break spaces where no line may break:
+/// in short buttons and items of menus, beside the brackets of others, and in numbers.
+fn join_words(paragraph: &Paragraph, width: usize) -> Vec<String> {
+    let is_menu = paragraph.runs.iter().any(|run| run.text == LINK_MARK);
+    let mut joints = numbers::inner_spaces(&paragraph.text())
+        .into_iter()
+        .peekable();
+    let mut position = 0;
+    let join = |run: &BodySpan| {
+        let is_button = run.style.role == SpanRole::Button;
+        let is_item = is_button || (is_menu && run.style.role == SpanRole::Link);
+        let is_whole = is_item && run.text.width() <= MAX_ITEM_WIDTH.min(width / 2);
+        let mut text = String::with_capacity(run.text.len());
+        for (at, c) in run.text.char_indices() {
+            let is_joint = joints.next_if_eq(&(position + at)).is_some();
+            let is_bracket = is_button && (text == "[" || run.text[at..] == *" ]");
+            let holds = c == ' ' && (is_whole || is_joint || is_bracket);
+            text.push(if holds { '\u{A0}' } else { c });
+        }
+        position += run.text.len();
+        text
+    };
+    paragraph.runs.iter().map(join).collect()
 }
 
 /// Returns the bytes at which words that are wider than the line are best cut:

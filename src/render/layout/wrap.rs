@@ -206,6 +206,11 @@ pub(super) fn can_break_between(before: Option<char>, after: Option<char>) -> bo
             && !matches!(before, 'เ'..='ไ')
             && !matches!(after, 'ะ' | 'า' | 'ำ' | 'ฯ' | 'ๅ' | 'ๆ');
     }
+    // A number stays whole, also with the sign of its unit.
+    let is_digit = |c: char| c.is_numeric() || matches!(c, '．' | '，');
+    if is_digit(before) && (matches!(after, '０'..='９') || NUMBER_UNITS.contains(after)) {
+        return false;
+    }
     (is_ideograph(before) || is_ideograph(after))
         && !OPENING_MARKS.contains(before)
         && !CLOSING_MARKS.contains(after)
@@ -249,6 +254,9 @@ const fn is_thai(c: char) -> bool {
 /// Closing marks and small kana, which never start a line.
 const CLOSING_MARKS: &str =
     "、。，．」』）】〉》〕］｝！？：；ー々・っゃゅょぁぃぅぇぉッャュョァィゥェォ";
+
+/// Signs of units behind a number: currencies and parts of dates.
+const NUMBER_UNITS: &str = "円元圆圓年月日時时分秒";
 
 /// Opening marks, which never end a line.
 const OPENING_MARKS: &str = "「『（【〈《〔［｛";

@@ -40,3 +40,36 @@ fn line_may_break_before_and_after_nowrap_text() {
     let html = "<p>aaaa bbbb <nobr>cc dd</nobr> eeee <nobr> ff gg </nobr> hhhh";
     assert_eq!(shown(html, 10), ["aaaa bbbb", "cc dd eeee", "ff gg hhhh"]);
 }
+
+#[test]
+fn amounts_and_codes_move_to_the_next_line() {
+    for (before, amount) in [
+        ("The sum that you owe us is about", "<b>1 234,56</b> EUR"),
+        ("We ask for the payment of the sum", "EUR <b>1,200.00</b>"),
+        ("The code that we sent to you is: ", "482 913"),
+        ("Please pay all of it to", "GB29 NWBK 6016 1331 9268 19"),
+        ("Paid with the card of the bank", "•••• •••• •••• 4242"),
+        ("ホテルのチェックインの日時はすべて", "２０２６"),
+    ] {
+        let html = format!("<p>{before} {amount}");
+        let amount = amount.replace("<b>", "").replace("</b>", "");
+        let lines = shown(&html, 36);
+        assert_eq!(lines.last(), Some(&amount), "{lines:?}");
+        assert_eq!(lines.len(), 2, "{lines:?}");
+    }
+}
+
+#[test]
+fn number_wider_than_the_screen_breaks_at_spaces() {
+    let html = "<p>IBAN: DE89 3704 0044 0532 0130 00";
+    assert_eq!(shown(html, 20), ["IBAN: DE89 3704 0044", "0532 0130 00"]);
+}
+
+#[test]
+fn brackets_stay_beside_the_label_of_a_button() {
+    let style = "style='background:#06f;color:#fff;padding:6px'";
+    let button = |label: &str| format!("<a href=https://example.com/x {style}>{label}</a> ");
+    let html = [button("Download PDF"), button("Switch payment method")].concat();
+    let lines = ["[ Download PDF ] [ Switch payment", "method ]"];
+    assert_eq!(shown(&html, 40), lines);
+}
