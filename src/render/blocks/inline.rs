@@ -78,6 +78,10 @@ impl LineBox {
                 capital = true;
                 continue;
             }
+            if out.is_empty() && self.is_replacement(c, span_style) {
+                self.pending_space = true;
+                self.joins_words = false;
+            }
             if std::mem::take(&mut self.pending_space) && self.occupied {
                 let space = if self.joins_words { '\u{A0}' } else { ' ' };
                 if out.is_empty() {
@@ -180,6 +184,14 @@ impl LineBox {
         {
             push_span(&mut self.runs, " ", SpanStyle::default());
         }
+    }
+
+    /// True if a value starts right behind one that is struck, as in a list of changes.
+    fn is_replacement(&self, next: char, style: SpanStyle) -> bool {
+        let is_value = |c: char| c.is_alphanumeric() || "$€£¥".contains(c);
+        let is_struck =
+            |run: &BodySpan| run.style.strikethrough && run.text.ends_with(char::is_alphanumeric);
+        !style.strikethrough && is_value(next) && self.runs.last().is_some_and(is_struck)
     }
 
     /// Adds a space before text of style `next`, in the style of both or neither.

@@ -206,3 +206,17 @@ fn long_runs_break_at_no_break_spaces() {
     assert_eq!(shown(indented, 14), ["    start_", "date: 2015"]);
     assert_eq!(shown("<p>in EUR&nbsp;1234567", 12), ["in", "EUR 1234567"]);
 }
+
+#[test]
+fn struck_value_is_parted_from_the_next() {
+    for (html, expected) in [
+        ("<del>2.3</del><ins>2.4</ins>", "2.3 2.4"),
+        ("amount <s>10</s>12.00", "amount 10 12.00"),
+        ("<s>$10</s>$8", "$10 $8"),
+        ("<s>10</s> 12", "10 12"),
+        ("<s>gone</s>, here", "gone, here"),
+        ("<s>one<b>two</b></s>", "onetwo"),
+    ] {
+        assert_shown(html, &[expected]);
+    }
+}
