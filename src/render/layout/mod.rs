@@ -73,7 +73,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
     let has_gap_inside = |lines: &[BodyLine]| lines.iter().any(|line| line.spans.is_empty());
     let mut has_gap = false;
     let mut before: Option<&Block> = None;
-    for (index, (block, lines)) in blocks.iter().zip(wrap_blocks(blocks, frame)).enumerate() {
+    for (index, (block, mut lines)) in blocks.iter().zip(wrap_blocks(blocks, frame)).enumerate() {
         if lines.is_empty() || is_redundant_rule(before, &blocks[index..]) {
             continue;
         }
@@ -95,6 +95,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
         }
         last_height = lines.len();
         has_gap = has_gap_inside(&lines);
+        lines.pop_if(|line| line.spans.is_empty());
         before = Some(block);
         if !block.is_images_only() {
             text_bottom = Some(block.bottom);

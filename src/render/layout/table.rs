@@ -11,6 +11,9 @@ use crate::text::width::DisplayWidth;
 /// Spaces between columns.
 const COLUMN_GAP: usize = 2;
 
+/// Columns by which an answer is indented below its question.
+const ANSWER_INDENT: usize = 2;
+
 /// A table of more columns is laid out row by row.
 const MAX_COLUMNS: usize = 64;
 
@@ -109,6 +112,7 @@ pub(super) fn lay_out_rows(
         .flatten()
         .or_else(|| stack_below_headings(rows, width, prose))
         .or_else(|| list_record(rows, width, prose).filter(|_| !only_images))
+        .or_else(|| indent_answers(rows, width, prose))
         .or_else(|| (has_gaps && !only_images).then(grid));
     lines.unwrap_or_else(|| {
         let alone = |row: &&[TableCell]| lay_out_alone(row, width, prose);
@@ -260,6 +264,52 @@ fn align_beside_labels(
 fn is_label(cell: &TableCell, max_width: usize) -> bool {
     let is_text = |line: &Paragraph| !line.images_only && !line.has_button();
     matches!(&cell.paragraphs[..], [line] if is_text(line) && line.width() <= max_width)
+}
+
+/// Puts the second of two texts below the first, indented, as an answer below its question,
+/// with a gap between the rows.
+///
+/// Headings or another row that fits on a line show that the rows are records.
+fn indent_answers(rows: &[&[TableCell]], width: usize, prose: usize) -> Option<Vec<Vec<BodyLine>>> {
+    let [first, others @ ..] = rows else {
+        return None;
+    };
+    let is_text = |line: &Paragraph| !line.images_only && !line.has_button();
+    let has_word = |cell: &TableCell| {
+        let mut lines = cell.paragraphs.iter();
+        lines.any(|line| line.text().contains(char::is_alphanumeric))
+    };
+    let is_pair = |row: &&[TableCell]| {
+        let mut lines = row.iter().flat_map(|cell| &cell.paragraphs);
+        row.len() == 2 && has_word(&row[0]) && lines.all(is_text)
+    };
+    let is_bold = |cell: &TableCell| cell.paragraphs.iter().all(Paragraph::is_bold);
+    let fits = |row: &&[TableCell]| fits_alone(row, width);
+    let has_heads =
+        fits(first) && first.iter().all(is_bold) && !others.iter().copied().flatten().all(is_bold);
+    let are_records = has_heads || others.iter().any(fits);
+    let lay_out = |row: &&[TableCell]| match row {
+        [question, answer] if !fits(row) => {
+            let mut lines = cell_lines(&question.paragraphs, prose);
+            // A word that fills a line, such as a URL, stays whole.
+            let is_full = |line: &Paragraph| {
+                let word = longest_unbreakable_width(&line.text(), can_break_between);
+                (prose - ANSWER_INDENT + 1..=prose).contains(&word)
+            };
+            let is_full = answer.paragraphs.iter().any(is_full);
+            let indent = if is_full { 0 } else { ANSWER_INDENT };
+            for line in cell_lines(&answer.paragraphs, prose - indent) {
+                let mut spans = Vec::new();
+                push_spans_at(&mut spans, indent, &line.spans);
+                lines.push(BodyLine { spans, ..line });
+            }
+            // The layout moves this gap behind the row.
+            lines.push(BodyLine::default());
+            lines
+        }
+        row => lay_out_alone(row, width, prose),
+    };
+    (are_records && rows.iter().all(is_pair)).then(|| rows.iter().map(lay_out).collect())
 }
 
 /// True for what is in a row of its own, such as `Order:` and `#4711`.

@@ -66,3 +66,35 @@ fn list_beside_an_amount_is_a_value() {
     ];
     assert_shown(html, &lines);
 }
+
+#[test]
+fn long_answer_is_indented_below_its_question() {
+    let question = "What did you do before the error came up, and how often?";
+    let answer = "I opened the list of invoices on my tablet, twice";
+    let rows = format!("<tr><td>{question}<td>{answer}<tr><td>City<td>Bonn");
+    let html = format!("<table border=1><tr><th>Question<th>Answer{rows}</table>");
+    let indented = format!("  {answer}");
+    let lines = [
+        "Question  Answer",
+        "",
+        question,
+        &indented,
+        "",
+        "City  Bonn",
+    ];
+    assert_eq!(shown(&html, 80), lines);
+    let lines = [
+        "What did you do before the error came",
+        "up, and how often?",
+        "  I opened the list of invoices on my",
+        "  tablet, twice",
+    ];
+    assert_eq!(shown(&html, 40)[2..6], lines);
+}
+
+#[test]
+fn word_that_fills_the_line_is_not_indented() {
+    let url = format!("https://example.com/{}", "x".repeat(20));
+    let html = format!("<table><tr><td>Address<td>{url}<tr><td>City<td>Bonn</table>");
+    assert_eq!(shown(&html, 40), ["Address", &url, "", "City  Bonn"]);
+}
