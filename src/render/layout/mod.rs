@@ -114,6 +114,12 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
             });
             let prefix: usize = outer.sum();
             let before: usize = spans.iter().map(|span| span.text.len()).sum();
+            // The rest of a long line may have an indent of its own.
+            let prefix = if prefix == before {
+                prefix + line.prefix
+            } else {
+                prefix
+            };
             push_spans(&mut spans, &line.spans);
             let wide = line.wide || spans_width(&spans) > width;
             out.push(BodyLine {

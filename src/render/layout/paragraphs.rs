@@ -7,12 +7,15 @@ use super::wrap::{
     self, WrapRun, can_break_between, can_break_long_word, longest_unbreakable_width,
 };
 use crate::render::blocks::{LINK_MARK, Paragraph};
-use crate::render::body::{BodyLine, BodySpan, MAX_LINES, SpanRole, push_span};
+use crate::render::body::{BodyLine, BodySpan, MAX_LINES, SpanRole, SpanStyle, push_span};
 use crate::text::format::first_chars;
 use crate::text::width::DisplayWidth as _;
 
 /// Lines do not break inside buttons and items of menus up to this width.
 const MAX_ITEM_WIDTH: usize = 26;
+
+/// Columns by which the rest of a long line of code is indented below its start.
+const HANGING_INDENT: usize = 2;
 
 /// Returns the lines of each paragraph at `width` columns.
 ///
@@ -89,13 +92,44 @@ fn visible_spans(paragraph: &Paragraph) -> Vec<BodySpan> {
 
 fn wrap_preformatted(paragraph: &Paragraph, halvings: u32, width: usize) -> Vec<BodyLine> {
     let mut spans = visible_spans(paragraph);
-    let mut dropped = indent(paragraph) - (indent(paragraph) >> halvings);
+    let kept = indent(paragraph) >> halvings;
+    let mut dropped = indent(paragraph) - kept;
     for span in &mut spans {
         let end = first_chars(&span.text, dropped).len();
         dropped -= span.text.drain(..end).count();
     }
-    let runs = spans.iter().map(|it| WrapRun::new(&it.text, it.style));
-    wrap::wrap_lines(&runs.collect::<Vec<_>>(), width, &[], &[])
+    let runs: Vec<WrapRun<'_>> = spans
+        .iter()
+        .map(|it| WrapRun::new(&it.text, it.style))
+        .collect();
+    let text = paragraph.text();
+    if is_drawn_row(&text) {
+        return wrap::wrap_lines(&runs, usize::MAX, &[], &[]);
+    }
+    let hanging = (kept + HANGING_INDENT).min(width / 2);
+    // A word that fills a line, such as a URL, stays whole.
+    let word = longest_unbreakable_width(&text, can_break_between);
+    let is_full = (width - hanging + 1..=width).contains(&word);
+    let mut indent = Vec::new();
+    if paragraph.width() > width && !is_full && is_code(paragraph, &text) {
+        push_span(&mut indent, &" ".repeat(hanging), SpanStyle::default());
+    }
+    wrap::wrap_lines(&runs, width, &[], &indent)
+}
+
+/// True for a row of a table that is drawn with signs, which is read only as a whole.
+fn is_drawn_row(text: &str) -> bool {
+    let is_border = |c: char| matches!(c, '|' | '+' | '\u{2500}'..='\u{257F}');
+    let text = text.trim();
+    text.len() > 2 && text.starts_with(is_border) && text.ends_with(is_border)
+}
+
+/// True for a line of code or of a log; a line of prose has no indent and no gap,
+/// and starts with a letter.
+fn is_code(line: &Paragraph, text: &str) -> bool {
+    let is_monospace = |run: &BodySpan| run.style.role == SpanRole::Code;
+    let starts_as_prose = text.starts_with(|c: char| c.is_alphabetic() || "\"'“„«".contains(c));
+    line.runs.iter().any(is_monospace) && (!starts_as_prose || text.contains("  "))
 }
 
 /// Wraps text in which white space collapses.
@@ -207,7 +241,6 @@ fn long_word_breaks(text: &str, width: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::body::SpanStyle;
 
     #[test]
     fn emoji_sequences_are_not_cut() {

@@ -255,7 +255,7 @@ fn preformatted_text_keeps_its_spaces() {
 fn deep_indent_leaves_half_width_for_text() {
     let deep = format!("{}<b>a long line of code</b>", " ".repeat(12));
     let page = format!("<pre>if x:\n    y()\n{deep}</pre>");
-    let lines = ["if x:", "  y()", "      a long line of", "code"];
+    let lines = ["if x:", "  y()", "      a long line of", "        code"];
     assert_eq!(shown(&page, 20), lines);
     // A line that fits keeps its place, however deep it is.
     let fits = format!("{}end", " ".repeat(17));

@@ -3,6 +3,7 @@
 mod breaks;
 mod buttons;
 mod cells;
+mod code;
 mod columns;
 mod findings;
 mod generated;
