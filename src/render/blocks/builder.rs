@@ -10,7 +10,7 @@ use url::Url;
 use super::context::{LayoutContext, is_invisible_text};
 use super::element_info::{ElementInfo, TINY_FONT_PX};
 use super::inline::{HostRun, LineBox};
-use super::signs::expand_tabs;
+use super::signs::{expand_tabs, replace_wingdings};
 use super::visibility::{clips_only_its_flow, is_hidden_box};
 use super::{Block, BlockContent, BlockKind, Column, ColumnGroup, LinePrefix, RuleKind};
 use crate::render::body::{MAX_LINES, SpanRole, SpanStyle};
@@ -172,7 +172,7 @@ impl<'a> BlockBuilder<'a> {
             WhiteSpace::Normal => Cow::Borrowed(text),
             _ => expand_tabs(text, || self.line.columns()),
         };
-        let text = self.shift_digits(text, id);
+        let text = replace_wingdings(self.shift_digits(text, id), style.wingdings);
         let clean = sanitize::sanitize(&text, TextKind::MultiLine);
         if !invisible {
             self.output.sanitized_chars += clean.removed_controls;

@@ -21,6 +21,52 @@ pub(super) fn raise_digits(text: &str, forms: &str) -> Option<String> {
     text.chars().map(raise).collect()
 }
 
+/// Signs of Wingdings by their letters: faces, hands, arrows, marks.
+const WINGDINGS: [(char, char); 21] = [
+    ('J', '☺'),
+    ('K', '😐'),
+    ('L', '☹'),
+    ('C', '👍'),
+    ('D', '👎'),
+    ('(', '☎'),
+    ('*', '✉'),
+    ('à', '→'),
+    ('ß', '←'),
+    ('á', '↑'),
+    ('â', '↓'),
+    ('è', '➔'),
+    ('Ø', '➢'),
+    ('ü', '✓'),
+    ('û', '✗'),
+    ('þ', '☑'),
+    ('ý', '☒'),
+    ('n', '■'),
+    ('l', '●'),
+    ('§', '▪'),
+    ('v', '❖'),
+];
+
+/// Replaces letters in the font Wingdings by their signs.
+///
+/// Outlook also writes a letter as the private character U+F000 and its code.
+pub(super) fn replace_wingdings(text: Cow<'_, str>, is_wingdings: bool) -> Cow<'_, str> {
+    let is_private = |c: char| matches!(c, '\u{F04A}'..='\u{F04C}');
+    if !is_wingdings && !text.contains(is_private) {
+        return text;
+    }
+    let sign = |c: char| {
+        let code = u32::from(c);
+        let letter = match code {
+            0xF020..=0xF0FF => char::from_u32(code - 0xF000).unwrap_or(c),
+            _ => c,
+        };
+        let sign = WINGDINGS.iter().find(|(listed, _)| *listed == letter);
+        sign.filter(|_| is_wingdings || is_private(c))
+            .map_or(c, |(_, sign)| *sign)
+    };
+    text.chars().map(sign).collect()
+}
+
 /// Replaces tabs by spaces to the next tab stop behind `columns_before`.
 pub(super) fn expand_tabs(text: &str, columns_before: impl FnOnce() -> usize) -> Cow<'_, str> {
     if !text.contains('\t') {

@@ -258,6 +258,8 @@ computed_style! {
         font_weight: u16 = 400,
         italic: bool = false,
         monospace: bool = false,
+        /// Letters are signs of the font Wingdings.
+        wingdings: bool = false,
         line_height: LineHeight = LineHeight::Normal,
         text_transform: TextTransform = TextTransform::None,
         white_space: WhiteSpace = WhiteSpace::Normal,

@@ -22,7 +22,10 @@ pub(super) enum Declaration {
     /// `bolder` or, if false, `lighter`.
     RelativeFontWeight(bool),
     Italic(bool),
-    Monospace(bool),
+    FontFamily {
+        monospace: bool,
+        wingdings: bool,
+    },
     LineHeight(LineHeight),
     LineHeightLength(Length),
     TextDecoration {
@@ -200,7 +203,13 @@ impl ComputedStyle {
                 }
             }
             Declaration::Italic(italic) => self.italic = italic,
-            Declaration::Monospace(mono) => self.monospace = mono,
+            Declaration::FontFamily {
+                monospace,
+                wingdings,
+            } => {
+                self.monospace = monospace;
+                self.wingdings = wingdings;
+            }
             Declaration::LineHeight(line) => self.line_height = line,
             Declaration::LineHeightLength(length) => {
                 let px = absolute(length).to_px(self.font_size, self.font_size);

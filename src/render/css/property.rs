@@ -8,8 +8,8 @@ use super::computed::{
 };
 use super::declaration::{CssWide, Declaration};
 use super::shorthand::{
-    is_clip_empty, is_inset_empty, parse_box_sides, parse_font, parse_font_size, parse_font_weight,
-    parse_is_monospace, parse_line_height, parse_transform,
+    is_clip_empty, is_inset_empty, parse_box_sides, parse_font, parse_font_family, parse_font_size,
+    parse_font_weight, parse_line_height, parse_transform,
 };
 use super::values::{
     ValueError, parse_color, parse_keyword, parse_length, skip_block, skip_keyword,
@@ -116,7 +116,7 @@ fn parse_value(
         "font-style" => {
             Declaration::Italic(matches!(&*parse_keyword(input)?, "italic" | "oblique"))
         }
-        "font-family" => Declaration::Monospace(parse_is_monospace(input)),
+        "font-family" => parse_font_family(input),
         "font" => return parse_font(input, quirks, out),
         "line-height" => parse_line_height(input, quirks)?,
         "text-decoration" | "text-decoration-line" => parse_text_decoration(input),

@@ -7,6 +7,10 @@ use super::declaration::Declaration;
 use super::values::{
     ValueError, parse_color, parse_keyword, parse_length, skip_keyword, skip_rest, value_error,
 };
+use crate::text::format::contains_listed;
+
+/// Parts of the names of fonts in which all letters are equally wide.
+const MONOSPACE_NAMES: &str = "mono courier consolas menlo monaco";
 
 /// Parses a property of the four sides: margin, padding or border.
 pub(super) fn parse_box_sides(
@@ -242,16 +246,17 @@ pub(super) fn parse_font_weight(input: &mut Parser<'_>) -> Result<Declaration, V
     }
 }
 
-pub(super) fn parse_is_monospace(input: &mut Parser<'_>) -> bool {
-    let first = input.next().ok().cloned();
-    match first {
-        Some(Token::Ident(name) | Token::QuotedString(name)) => {
-            let name = name.to_ascii_lowercase();
-            ["mono", "courier", "consolas", "menlo", "monaco"]
-                .iter()
-                .any(|part| name.contains(part))
-        }
-        _ => false,
+/// Parses the first family, which decides.
+pub(super) fn parse_font_family(input: &mut Parser<'_>) -> Declaration {
+    let name = match input.next() {
+        Ok(Token::Ident(name) | Token::QuotedString(name)) => name.to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    // `Wingdings 2` has other signs.
+    let is_whole = !matches!(input.next(), Ok(Token::Number { .. }));
+    Declaration::FontFamily {
+        monospace: contains_listed(&name, MONOSPACE_NAMES),
+        wingdings: name == "wingdings" && is_whole,
     }
 }
 
@@ -279,7 +284,7 @@ pub(super) fn parse_font(
     if input.try_parse(|input| input.expect_delim('/')).is_ok() {
         declarations.push(parse_line_height(input, quirks)?);
     }
-    declarations.push(Declaration::Monospace(parse_is_monospace(input)));
+    declarations.push(parse_font_family(input));
     out.append(&mut declarations);
     Ok(())
 }

@@ -170,3 +170,24 @@ fn annotations_of_ruby_are_in_parentheses() {
         assert_shown(ruby, &["漢(kan)字"]);
     }
 }
+
+#[test]
+fn letters_of_wingdings_become_their_signs() {
+    for (html, expected) in [
+        (
+            "Thanks <span style='font-family:Wingdings'>J</span>",
+            "Thanks ☺",
+        ),
+        ("Thanks <font face=Wingdings>L</font>", "Thanks ☹"),
+        ("Thanks <font face=Wingdings>&#xF0E0;</font>", "Thanks →"),
+        ("Thanks &#xF04A;", "Thanks ☺"),
+        ("<i style='font:12px \"Wingdings\"'>ü</i> <i>Jü</i>", "✓ Jü"),
+        ("<i style='font-family:Wingdings 2'>J</i>", "J"),
+        (
+            "<i style='font-family:Wingdings'>J<b style='font-family:Arial'>J</b></i>",
+            "☺J",
+        ),
+    ] {
+        assert_shown(html, &[expected]);
+    }
+}
