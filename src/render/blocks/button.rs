@@ -13,6 +13,9 @@ const MAX_WIDTH_PX: f32 = 480.0;
 /// Boxes inside of a link, and around it, that may be drawn as the button.
 const MAX_NESTED_BOXES: usize = 8;
 
+/// Cells beside a link, and elements in them, that tell whether it is a value.
+const MAX_EXAMINED_NODES: usize = 16;
+
 impl BlockBuilder<'_> {
     /// Returns the element whose content is the label of a link that looks like a
     /// button.
@@ -92,10 +95,25 @@ impl BlockBuilder<'_> {
             .visible()
             .is_some_and(|colour| colour.alpha > 0.3 && colour.distance(background) > 30)
             || style.background_image;
-        let is_framed = style.border_visible.iter().all(|on| *on) && style.border_width[0] >= 1.0;
+        let is_framed = style.border_visible.iter().all(|on| *on)
+            && style.border_width[0] >= 1.0
+            && !(style.display == Display::Cell && self.is_beside_text(id));
         let is_padded = style.padding_and_border(LEFT, available_width) >= 5.0
             || style.padding_and_border(TOP, available_width) >= 5.0;
         (is_filled || is_framed) && (is_padded || style.display != Display::Inline)
+    }
+
+    /// True for a cell beside another that has a text and no link, such as a label.
+    fn is_beside_text(&self, cell: NodeId) -> bool {
+        let row = self.dom.node(cell).parent;
+        let cells = row.into_iter().flat_map(|row| self.dom.children(row));
+        let is_text = |id: NodeId| {
+            let mut inside = self.nodes_inside(id).take(MAX_EXAMINED_NODES);
+            self.info.letter_counts[id.index()] > 0 && inside.all(|id| self.dom.tag_name(id) != "a")
+        };
+        cells
+            .take(MAX_EXAMINED_NODES)
+            .any(|id| id != cell && is_text(id))
     }
 
     /// Returns the background colour of an element or of what is behind it.

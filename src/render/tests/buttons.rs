@@ -78,3 +78,13 @@ fn label_in_brackets_gets_no_others() {
     let html = format!("<a href={URL} style='background:#900;padding:9px'><b>[Play now]</b></a>");
     assert_eq!(shown(&html, 80), ["[Play now]"]);
 }
+
+#[test]
+fn link_beside_a_label_in_borders_is_no_button() {
+    let link = format!("<a href={URL}>4711</a>");
+    let html = format!("<table border=1><tr><td>Ticket<td>{link}<tr><td>Status<td>open</table>");
+    assert_eq!(shown(&html, 80), ["Ticket  4711", "Status  open"]);
+    let cell = format!("<td style='border:1px solid #000;padding:9px'>{link}");
+    let html = format!("<table><tr>{cell}{cell}</table>");
+    assert_eq!(shown(&html, 80), ["[ 4711 ]  [ 4711 ]"]);
+}
