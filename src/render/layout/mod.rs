@@ -4,6 +4,7 @@ mod columns;
 mod numbers;
 mod paragraphs;
 mod table;
+mod widths;
 pub(super) mod wrap;
 
 use std::collections::HashMap;
@@ -124,7 +125,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
             let wide = line.wide || spans_width(&spans) > width;
             out.push(BodyLine {
                 spans,
-                prefix: prefix + line.prefix,
+                prefix,
                 wide,
                 end: line.end,
                 hidden: None,

@@ -95,6 +95,17 @@ fn long_answer_is_indented_below_its_question() {
 #[test]
 fn word_that_fills_the_line_is_not_indented() {
     let url = format!("https://example.com/{}", "x".repeat(20));
+    let html = format!(
+        "<table><tr><td>Where is the page that you use?<td>{url}\
+         <tr><td>Do you use it in Bonn?<td>Yes</table>"
+    );
+    let lines = [
+        "Where is the page that you use?",
+        &url,
+        "",
+        "Do you use it in Bonn?  Yes",
+    ];
+    assert_eq!(shown(&html, 40), lines);
     let html = format!("<table><tr><td>Address<td>{url}<tr><td>City<td>Bonn</table>");
-    assert_eq!(shown(&html, 40), ["Address", &url, "", "City  Bonn"]);
+    assert_eq!(shown(&html, 40), ["Address", &url, "City     Bonn"]);
 }
