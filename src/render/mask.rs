@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::body::{Body, BodyLine, Link, LinkFlag};
+use super::body::{Body, BodyLine, LineEnd, Link, LinkFlag};
 use crate::text::{secret_urls, secrets};
 
 /// Replaces each character of a code, and of a single-use URL behind its host,
@@ -17,10 +17,18 @@ pub(super) fn mask_body(body: &mut Body) {
     }
     let mut secrets = secrets.into_iter().peekable();
     let mut position = 0;
+    let mut end = LineEnd::Newline;
     for line in &mut body.lines {
+        let mut prefix = repeated_prefix(line, end);
+        end = line.end;
         for span in &mut line.spans {
             let mut masked = String::with_capacity(span.text.len());
             for c in span.text.chars() {
+                if prefix > 0 {
+                    prefix = prefix.saturating_sub(c.len_utf8());
+                    masked.push(c);
+                    continue;
+                }
                 while secrets.next_if(|range| range.end <= position).is_some() {}
                 let is_secret = secrets
                     .peek()
@@ -66,11 +74,22 @@ fn find_secrets(body: &Body) -> Vec<Range<usize>> {
 /// nothing about each other.
 fn joined_text(lines: &[BodyLine]) -> String {
     let mut text = String::new();
+    let mut end = LineEnd::Newline;
     for line in lines {
-        line.spans.iter().for_each(|span| text.push_str(&span.text));
-        text.push_str(line.end.separator());
+        text.push_str(line.text().split_at(repeated_prefix(line, end)).1);
+        end = line.end;
+        text.push_str(end.separator());
     }
     text.replace("  ", " \n")
+}
+
+/// The bytes before the text of a line that continues one with this end: quote marks and
+/// an indent, which are not between the parts of a code.
+fn repeated_prefix(line: &BodyLine, end: LineEnd) -> usize {
+    match end {
+        LineEnd::Newline => 0,
+        LineEnd::Space | LineEnd::Split => line.prefix,
+    }
 }
 
 impl Link {
@@ -131,6 +150,37 @@ mod tests {
                 text.contains("••••••") && !text.contains("f6a1"),
                 "{width}\n{text}"
             );
+        }
+    }
+
+    #[test]
+    fn secret_on_several_lines_is_masked_whole() {
+        let url = format!(
+            "https://example.com/verify?token={}",
+            "a1b2c3d4e5f6".repeat(7)
+        );
+        let code = "ABCD1234".repeat(4);
+        let cells = format!("<table border=1><tr><td>Code<td>{code}<tr><td>Valid<td>1 h</table>");
+        for html in [
+            format!("<pre>Link:  {url}</pre>"),
+            format!("<pre>      {url}</pre>"),
+            format!("<pre>- {url}</pre>"),
+            format!("<blockquote><pre>&gt; {url}</pre></blockquote>"),
+            format!("<blockquote>Link: {url}</blockquote>"),
+            format!("<ul><li>Link: {url}</ul>"),
+            "<pre>  This is the verification code:    482 913</pre>".to_owned(),
+            cells,
+        ] {
+            for width in (32..=100).step_by(4) {
+                let text = masked(&html, width);
+                let leaks = [
+                    "a1b2", "c3d4", "e5f6", "b2c3", "d4e5", "f6a1", "482", "913", "1234",
+                ];
+                assert!(
+                    !leaks.iter().any(|leak| text.contains(leak)),
+                    "{width}\n{text}"
+                );
+            }
         }
     }
 

@@ -103,13 +103,16 @@ impl BlockBuilder<'_> {
         (is_filled || is_framed) && (is_padded || style.display != Display::Inline)
     }
 
-    /// True for a cell beside another that has a text and no link, such as a label.
+    /// True for a cell beside another with borders that has a text and no link, such as a
+    /// label.
     fn is_beside_text(&self, cell: NodeId) -> bool {
         let row = self.dom.node(cell).parent;
         let cells = row.into_iter().flat_map(|row| self.dom.children(row));
         let is_text = |id: NodeId| {
             let mut inside = self.nodes_inside(id).take(MAX_EXAMINED_NODES);
-            self.info.letter_counts[id.index()] > 0 && inside.all(|id| self.dom.tag_name(id) != "a")
+            self.info.letter_counts[id.index()] > 0
+                && self.styles[id].border_visible.iter().all(|on| *on)
+                && inside.all(|id| self.dom.tag_name(id) != "a")
         };
         cells
             .take(MAX_EXAMINED_NODES)

@@ -186,12 +186,16 @@ impl LineBox {
         }
     }
 
-    /// True if a value starts right behind one that is struck, as in a list of changes.
+    /// True if a value starts right behind one that is struck whole, as in a list of changes.
     fn is_replacement(&self, next: char, style: SpanStyle) -> bool {
         let is_value = |c: char| c.is_alphanumeric() || "$€£¥".contains(c);
         let is_struck =
             |run: &BodySpan| run.style.strikethrough && run.text.ends_with(char::is_alphanumeric);
-        !style.strikethrough && is_value(next) && self.runs.last().is_some_and(is_struck)
+        let before = || self.runs.iter().rev().find(|run| !run.style.strikethrough);
+        !style.strikethrough
+            && is_value(next)
+            && self.runs.last().is_some_and(is_struck)
+            && !before().is_some_and(|run| run.text.ends_with(char::is_alphanumeric))
     }
 
     /// Adds a space before text of style `next`, in the style of both or neither.

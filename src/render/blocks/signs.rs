@@ -50,19 +50,16 @@ const WINGDINGS: [(char, char); 21] = [
 ///
 /// Outlook also writes a letter as the private character U+F000 and its code.
 pub(super) fn replace_wingdings(text: Cow<'_, str>, is_wingdings: bool) -> Cow<'_, str> {
-    let is_private = |c: char| matches!(c, '\u{F04A}'..='\u{F04C}');
-    if !is_wingdings && !text.contains(is_private) {
+    if !is_wingdings {
         return text;
     }
     let sign = |c: char| {
-        let code = u32::from(c);
-        let letter = match code {
-            0xF020..=0xF0FF => char::from_u32(code - 0xF000).unwrap_or(c),
+        let letter = match u32::from(c) {
+            code @ 0xF020..=0xF0FF => char::from_u32(code - 0xF000).unwrap_or(c),
             _ => c,
         };
         let sign = WINGDINGS.iter().find(|(listed, _)| *listed == letter);
-        sign.filter(|_| is_wingdings || is_private(c))
-            .map_or(c, |(_, sign)| *sign)
+        sign.map_or(c, |(_, sign)| *sign)
     };
     text.chars().map(sign).collect()
 }

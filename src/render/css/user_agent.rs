@@ -296,8 +296,9 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
     }
     match name {
         "font" => {
-            let face = attribute("face").unwrap_or_default().trim();
-            style.wingdings |= face.eq_ignore_ascii_case("wingdings");
+            if let Some(face) = attribute("face") {
+                style.wingdings = face.trim().eq_ignore_ascii_case("wingdings");
+            }
             style.colour = colour("color").unwrap_or(style.colour);
             if let Some(size) = attribute("size").and_then(font_size_attribute) {
                 style.font_size = size;

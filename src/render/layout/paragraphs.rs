@@ -7,7 +7,7 @@ use super::wrap::{
     self, WrapRun, can_break_between, can_break_long_word, longest_unbreakable_width,
 };
 use crate::render::blocks::{LINK_MARK, Paragraph};
-use crate::render::body::{BodyLine, BodySpan, MAX_LINES, SpanRole, SpanStyle, push_span};
+use crate::render::body::{BodyLine, BodySpan, MAX_LINES, SpanRole, push_span};
 use crate::text::format::first_chars;
 use crate::text::width::DisplayWidth as _;
 
@@ -112,16 +112,20 @@ fn wrap_preformatted(paragraph: &Paragraph, halvings: u32, width: usize) -> Vec<
     let is_full = (width - hanging + 1..=width).contains(&word);
     let mut indent = Vec::new();
     if paragraph.width() > width && !is_full && is_code(paragraph, &text) {
-        push_span(&mut indent, &" ".repeat(hanging), SpanStyle::default());
+        push_span(&mut indent, &" ".repeat(hanging), SpanRole::Indent.into());
     }
     wrap::wrap_lines(&runs, width, &[], &indent)
 }
 
-/// True for a row of a table that is drawn with signs, which is read only as a whole.
+/// True for a row of a table that is drawn with signs, which is read only as a whole:
+/// at least two cells, or a rule.
 fn is_drawn_row(text: &str) -> bool {
-    let is_border = |c: char| matches!(c, '|' | '+' | '\u{2500}'..='\u{257F}');
+    let is_border = |c: char| matches!(c, '|' | '\u{2500}'..='\u{257F}');
+    let is_rule = |c: char| matches!(c, '+' | '-' | '=');
     let text = text.trim();
-    text.len() > 2 && text.starts_with(is_border) && text.ends_with(is_border)
+    let is_row = text.starts_with(is_border) && text.ends_with(is_border);
+    (is_row && text.matches(is_border).count() > 2)
+        || (text.starts_with('+') && text.chars().all(is_rule))
 }
 
 /// True for a line of code or of a log; a line of prose has no indent and no gap,
@@ -241,6 +245,7 @@ fn long_word_breaks(text: &str, width: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::body::SpanStyle;
 
     #[test]
     fn emoji_sequences_are_not_cut() {

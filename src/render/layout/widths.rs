@@ -97,7 +97,9 @@ pub(super) fn min_width(
     // A word may continue in the next run.
     let whole = line.text();
     // A URL that works once is masked only if it is on one line.
-    let urls = whole.split(' ').filter(|word| word.contains("://"));
+    let urls = whole
+        .split([' ', '\u{A0}'])
+        .filter(|word| word.contains("://"));
     let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
     longest_unbreakable_width(&whole, can_break).max(url)
 }

@@ -87,4 +87,6 @@ fn link_beside_a_label_in_borders_is_no_button() {
     let cell = format!("<td style='border:1px solid #000;padding:9px'>{link}");
     let html = format!("<table><tr>{cell}{cell}</table>");
     assert_eq!(shown(&html, 80), ["[ 4711 ]  [ 4711 ]"]);
+    let html = format!("<table><tr><td>Do you agree?{cell}</table>");
+    assert_eq!(shown(&html, 80), ["Do you agree?  [ 4711 ]"]);
 }

@@ -44,8 +44,19 @@ fn word_that_fills_a_code_line_stays_whole() {
 
 #[test]
 fn drawn_table_is_a_wide_block() {
-    let row = format!("|{}|", " 1  ".repeat(20));
+    let row = "| 1  ".repeat(20) + "|";
     let body = super::lay_out_html(&format!("<pre>{row}\n{row}</pre>"), 40);
     assert!(body.lines.iter().all(|line| line.wide));
     assert_eq!(body.lines[0].text(), row);
+    let line = format!("+const total = {} +", "one + ".repeat(9));
+    let body = super::lay_out_html(&format!("<pre>{line}</pre>"), 40);
+    assert!(body.lines.iter().all(|line| !line.wide));
+}
+
+#[test]
+fn indent_of_the_rest_is_not_copied() {
+    let line = "File \"node_modules/express/lib/router/layer/and/more/of/it.js\", line 95,  in it";
+    let body = super::lay_out_html(&format!("<pre>{line}</pre>"), 40);
+    assert!(body.lines.len() > 1);
+    assert_eq!(body.unwrapped_text().trim_end(), line);
 }

@@ -216,6 +216,7 @@ fn struck_value_is_parted_from_the_next() {
         ("<s>10</s> 12", "10 12"),
         ("<s>gone</s>, here", "gone, here"),
         ("<s>one<b>two</b></s>", "onetwo"),
+        ("colo<del>u</del>r", "colour"),
     ] {
         assert_shown(html, &[expected]);
     }

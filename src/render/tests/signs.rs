@@ -180,7 +180,14 @@ fn letters_of_wingdings_become_their_signs() {
         ),
         ("Thanks <font face=Wingdings>L</font>", "Thanks ☹"),
         ("Thanks <font face=Wingdings>&#xF0E0;</font>", "Thanks →"),
-        ("Thanks &#xF04A;", "Thanks ☺"),
+        (
+            "<i style='font-family:FontAwesome'>&#xF04B;</i> Play",
+            "\u{F04B} Play",
+        ),
+        (
+            "<font face=Wingdings>n <font face=Arial>nice</font></font>",
+            "■ nice",
+        ),
         ("<i style='font:12px \"Wingdings\"'>ü</i> <i>Jü</i>", "✓ Jü"),
         ("<i style='font-family:Wingdings 2'>J</i>", "J"),
         (
