@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::app::model::Model;
 use crate::app::prompt::{Prompt, PromptKind};
@@ -138,8 +138,11 @@ impl Model {
     /// Formats the time until which something lasts, with its zone:
     /// `09:12 CET`, `Mon 09:12 CET`.
     pub fn format_until(&self, until: Timestamp) -> String {
-        // Nothing happens before.
-        let until = self.whole_minute_after(until);
+        // Rounded up to a whole minute: nothing happens before. The service counts in seconds, so a
+        // fraction of one is the time of the answer.
+        let until = until.saturating_add(SignedDuration::from_secs(59));
+        let until = until.unwrap_or(Timestamp::MAX);
+        let until = until.to_zoned(self.now.time_zone().clone());
         let days = self.now.date().until(until.date());
         let form = match days.map_or(i32::MAX, |span| span.get_days()) {
             0 => "%H:%M %Z",
