@@ -76,7 +76,9 @@ fn joined_text(lines: &[BodyLine]) -> String {
     let mut text = String::new();
     let mut end = LineEnd::Newline;
     for line in lines {
-        text.push_str(line.text().split_at(repeated_prefix(line, end)).1);
+        let line_text = line.text();
+        let own_text = line_text.get(repeated_prefix(line, end)..);
+        text.push_str(own_text.unwrap_or_default());
         end = line.end;
         text.push_str(end.separator());
     }

@@ -50,7 +50,7 @@ impl Args {
     /// Parses flags that open the terminal program, without a command or a query; `None` for
     /// everything else.
     ///
-    /// The definitions of the commands, of which none is needed, take a fifth of the start.
+    /// The definitions of the commands, of which none is needed, take time at each start.
     fn from_flags_alone(words: &[OsString]) -> Option<Self> {
         #[derive(Parser)]
         struct FlagsAlone {
