@@ -525,7 +525,7 @@ impl ClueWords {
         static WORDS: OnceLock<ClueWords> = OnceLock::new();
         WORDS.get_or_init(|| {
             let mut words = Self {
-                phrases: HashMap::new(),
+                phrases: HashMap::with_capacity(512),
                 first_words: HashSet::new(),
                 longest: 1,
             };

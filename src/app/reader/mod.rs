@@ -452,15 +452,20 @@ impl Reader {
 
     /// Shows the text from before the last changes of size, unless the user scrolled.
     fn scroll_to_same_text(&mut self, row: Option<&EmailRow>) {
-        let lines = row.map_or(0, |row| self.line_count(row));
         let origin = self.resized_from.filter(|it| it.shown == self.scroll);
-        self.scroll = origin.map_or(self.scroll, |it| it.scroll_at(self.width, lines));
+        if let Some(it) = origin {
+            let lines = row.map_or(0, |row| self.line_count(row));
+            self.scroll = it.scroll_at(self.width, lines);
+        }
         self.clamp_scroll(row);
         let shown = self.scroll;
         self.resized_from = origin.map(|it| ResizeOrigin { shown, ..it });
     }
 
     fn clamp_scroll(&mut self, row: Option<&EmailRow>) {
+        if self.scroll == 0 {
+            return;
+        }
         let lines = row.map_or(0, |row| self.line_count(row));
         self.scroll = self
             .scroll

@@ -150,7 +150,6 @@ impl<W: Write> CompactBackend<W> {
             writer.write_row(y, row);
         }
         writer.set_hyperlink(None);
-        screen.finish_frame();
         if frame.len() <= MAX_UNMARKED {
             return self.inner.write_all(frame.as_bytes());
         }
@@ -413,7 +412,10 @@ impl<W: Write> Backend for CompactBackend<W> {
         self.inner.window_size()
     }
 
+    /// Ends the frame once it is on its way: its rows are hashed after that.
     fn flush(&mut self) -> io::Result<()> {
-        Backend::flush(&mut self.inner)
+        Backend::flush(&mut self.inner)?;
+        self.screen.finish_frame();
+        Ok(())
     }
 }

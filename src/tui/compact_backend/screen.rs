@@ -68,12 +68,10 @@ impl Screen {
     /// Ends the frame: the terminal shows it.
     pub(super) fn finish_frame(&mut self) {
         for row in &mut self.rows {
-            if row.is_changed() || row.erased_from.is_some() {
-                row.shown_hashes = row.hashes();
+            if row.erased_from.take().is_some() || row.is_changed() {
                 row.changed.fill(false);
+                row.take_as_shown();
             }
-            row.erased_from = None;
-            row.first_cluster = row.find_cluster();
         }
     }
 
@@ -279,7 +277,13 @@ impl Row {
         if appears {
             self.mark_text_changed(left);
         }
+        self.take_as_shown();
+    }
+
+    /// Takes what the terminal shows from the cells.
+    fn take_as_shown(&mut self) {
         self.shown_hashes = self.hashes();
+        self.first_cluster = self.find_cluster();
     }
 
     /// Marks the cells from a column on to be written if they are not blank.

@@ -22,6 +22,7 @@ fn written_for(has_margins: bool, frames: &[Buffer]) -> String {
     let mut before = Buffer::empty(AREA);
     for frame in frames {
         backend.draw(before.diff(frame).into_iter()).unwrap();
+        Backend::flush(&mut backend).unwrap();
         before = frame.clone();
     }
     String::from_utf8(bytes).unwrap()
