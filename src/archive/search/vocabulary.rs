@@ -130,11 +130,14 @@ pub(super) fn count_up_to(expr: &FtsExpr, most: i64, connection: &Connection) ->
 
 /// Whether the index finds few emails, and cheaply.
 pub(super) fn finds_few(expr: &FtsExpr, connection: &Connection) -> Result<bool> {
-    let has_less_than =
-        |expr: &FtsExpr, most| -> Result<bool> { Ok(count_up_to(expr, most, connection)? < most) };
-    let is_cheap = !expr.has_prefix(&is_costly_prefix)
-        || has_less_than(&expr.without_costly_prefixes(), FEW_COLLECTED)?;
-    Ok(is_cheap && has_less_than(expr, FEW_CANDIDATES)?)
+    if expr.has_prefix(&is_costly_prefix) {
+        let collected = count_up_to(&expr.without_costly_prefixes(), FEW_COLLECTED, connection)?;
+        // These are all that `expr` finds, and others.
+        if collected < FEW_CANDIDATES || collected >= FEW_COLLECTED {
+            return Ok(collected < FEW_CANDIDATES);
+        }
+    }
+    Ok(count_up_to(expr, FEW_CANDIDATES, connection)? < FEW_CANDIDATES)
 }
 
 #[cfg(test)]

@@ -472,6 +472,11 @@ fn recipients_near_misspelled_one_are_found() {
         ),
         ("I never got 004711 nor 815", ""),
         ("I never got ORD-9999", ""),
+        (
+            "I never got parcel 4711 yesterday sadly",
+            "004711 on:yesterday",
+        ),
+        ("I never got parcels stephann sent", ""),
     ] {
         let cancel = CancellationToken::default();
         let found = archive.find_unmatched(&parsed(text), &cancel).unwrap();
