@@ -9,6 +9,7 @@ use mail_builder::headers::content_type::ContentType;
 use mail_builder::headers::raw::Raw;
 use mail_builder::headers::text::Text;
 use mail_builder::mime::MimePart;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::slug;
 use crate::api::Client;
@@ -23,6 +24,10 @@ const MAX_ATTACHED_BYTES: u64 = 40_000_000;
 /// The most bytes of text in an encoded word.
 /// A line with one has at most 76 characters (RFC 2047), the name of the longest header among them.
 const MAX_WORD_BYTES: usize = 36;
+
+/// What an id cannot have in a message id; letters, digits, these signs and `%` are valid
+/// there (RFC 5322, section 3.2.3).
+const NOT_IN_MESSAGE_ID: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 
 /// An email, and its attachments if they were fetched.
 #[derive(Debug, Clone)]
@@ -125,13 +130,13 @@ fn add_headers<'a>(mut message: MessageBuilder<'a>, email: &'a Email) -> Message
         Some(at) => message.date(at.as_second()),
         None => message.header("Date", Raw::new(&*sent.raw)),
     };
-    let id = summary.message_id.trim_matches(['<', '>']);
-    let id = if id.is_empty() {
-        summary.id.as_str()
-    } else {
-        id
+    let id = match header_token(summary.message_id.trim_matches(['<', '>'])) {
+        id if id.is_empty() => {
+            utf8_percent_encode(summary.id.as_str(), NOT_IN_MESSAGE_ID).to_string()
+        }
+        id => id,
     };
-    message = message.header("Message-ID", Raw::new(format!("<{}>", header_token(id))));
+    message = message.header("Message-ID", Raw::new(format!("<{id}>")));
     let id = match summary.id.as_str() {
         id if header_token(id) == id && !id.contains("=?") => id.to_owned(),
         id => encode_words(id),
@@ -355,6 +360,26 @@ mod tests {
             assert_eq!(found, Some(&*encode_words(id)));
             assert!(message.bcc().is_none());
         }
+    }
+
+    #[test]
+    fn message_id_is_made_of_any_id() {
+        let message_id = |json: serde_json::Value| {
+            let eml = to_eml(&parse(&json.to_string()).into());
+            let message = MessageParser::default().parse(&eml).unwrap();
+            message.message_id().unwrap().to_owned()
+        };
+        for (id, expected) in [
+            ("4ef9a417-02e9", "4ef9a417-02e9"),
+            ("a b", "a%20b"),
+            ("a\nb", "a%0Ab"),
+            ("<a>", "%3Ca%3E"),
+            ("\u{fc}", "%C3%BC"),
+        ] {
+            assert_eq!(message_id(serde_json::json!({"id": id})), expected);
+        }
+        let unreadable = serde_json::json!({"id": "a", "message_id": "<\u{fc}>"});
+        assert_eq!(message_id(unreadable), "a");
     }
 
     #[test]

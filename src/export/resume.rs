@@ -319,7 +319,8 @@ impl PartialExport {
 /// Whether a folder has more than the list of an export that has written no email.
 fn has_emails(folder: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(folder)? {
-        if entry?.file_name() != NOT_EXPORTED {
+        let entry = entry?;
+        if entry.file_name() != NOT_EXPORTED || !entry.file_type()?.is_file() {
             return Ok(true);
         }
     }

@@ -121,7 +121,8 @@ fn nothing_is_overwritten() {
     fs::create_dir(&target).unwrap();
     assert!(open(&target, EML, false).is_ok());
     assert!(open(&target, SetFormat::Csv, false).is_err());
-    fs::write(target.join("a"), "mine").unwrap();
+    let in_target = target.join(NOT_EXPORTED);
+    fs::create_dir(&in_target).unwrap();
     let error = open(&target, EML, true).unwrap_err();
     assert!(error.message.ends_with("is not empty"), "{error:?}");
     // What appears while the export is written stays, too.
