@@ -26,7 +26,8 @@ pub(super) struct EventLog {
     query: Option<Query>,
     zone: TimeZone,
     secrets: Secrets,
-    /// The newest email at the start of a refresh: what is newer has arrived since.
+    /// The newest email at the start: what is stored later and is newer has arrived since, also
+    /// below other such mail, because a service may list an email after newer ones.
     newest: Option<SortKey>,
 }
 
@@ -83,19 +84,9 @@ impl EventLog {
 
     /// Takes all emails of the archive as known.
     pub(super) fn mark_known(&mut self, archive: &Archive) -> Result<()> {
-        self.newest = Self::newest(archive)?;
-        Ok(())
-    }
-
-    /// Takes all emails up to the newest of an earlier time as known.
-    pub(super) const fn set_newest(&mut self, newest: Option<SortKey>) {
-        self.newest = newest;
-    }
-
-    /// Returns the newest email of the archive.
-    pub(in crate::cli) fn newest(archive: &Archive) -> Result<Option<SortKey>> {
         let window = archive.window(&WindowAnchor::Top, 1)?;
-        Ok(window.rows.first().map(|row| row.sort_key))
+        self.newest = window.rows.first().map(|row| row.sort_key);
+        Ok(())
     }
 
     /// Whether the newest covered range does not reach down to the known emails.

@@ -474,6 +474,22 @@ async fn mail_before_late_first_answer_is_printed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn mail_listed_after_newer_mail_is_printed() {
+    let played = FakeService::with_emails(3);
+    let script = async |archive: &Archive| {
+        until(|| archive.query_count().unwrap() == 3).await;
+        sleep(Duration::from_secs(1)).await;
+        (played.state().emails, played.state().deleted) = (5, Some(3));
+        until(|| archive.query_count().unwrap() == 4).await;
+        sleep(Duration::from_secs(1)).await;
+        played.state().deleted = None;
+        sleep(Duration::from_mins(5)).await;
+    };
+    let expected = [4, 3].map(|id| format!("new\t\tsent\tana@example.com\t\t{id}"));
+    assert_eq!(events_of_watch(&played, script).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
 async fn watch_prints_changes_stored_during_its_request() {
     let played = FakeService::with_emails(3);
     let script = async |archive: &Archive| {

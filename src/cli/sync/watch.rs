@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::SyncCommand;
-use super::events::EventLog;
 use crate::api::{ChangeStream, EmailApi, Priority};
 use crate::archive::{PeerNotice, PeerNoticeReceiver};
 use crate::cli::args::SyncArgs;
@@ -155,12 +154,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             self.out.show_progress(&line);
             return self.fetch_missing_bodies(args).await;
         }
-        // What others have stored during the request is newer than the known emails.
-        let newest = EventLog::newest(engine.archive())?;
         self.print_changes_of_others().await?;
-        if let Some(events) = &mut self.events {
-            events.set_newest(newest);
-        }
         let now = (self.clock)();
         self.out
             .show_progress(&self.totals.summary(args.bodies, now, &self.zone));
