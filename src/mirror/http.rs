@@ -170,8 +170,10 @@ async fn look_up_email(
 ) -> Result<Response, ErrorResponse> {
     let Path(ids) = ids.map_err(|_| ErrorResponse::MalformedId)?;
     let id = EmailId::new(&ids["id"]);
+    let source = state.source(mailbox);
+    source.require_email(&id).await?;
     if ids.contains_key("attachment") {
-        state.source(mailbox).record_opened(&id, &key).await?;
+        source.record_opened(&id, &key).await?;
     }
     let mut response = look_up(State(state), query, request).await?;
     response.extensions_mut().insert(ReadIds(vec![id]));

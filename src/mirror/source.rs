@@ -184,6 +184,15 @@ impl MirrorSource {
         }
     }
 
+    /// Fails for an email that was purged here, or is too old to be kept:
+    /// nothing of it is passed on.
+    pub(super) async fn require_email(&self, id: &EmailId) -> Result<(), ErrorResponse> {
+        if self.load(id).await?.is_none() {
+            self.email(id.clone()).await?;
+        }
+        Ok(())
+    }
+
     /// Stores an event of the service, or requests the page that should have it.
     pub(super) async fn store_event(
         &self,

@@ -46,6 +46,10 @@ async fn deleted_and_purged_emails_are_not_served() {
     assert_eq!(left.len(), 118);
     let got = mirror.get(&format!("/emails/{}", ids[5])).await;
     assert_eq!(got.status, 404, "the service has it, this mirror does not");
+    for path in ["attachments", "attachments/0"] {
+        let got = mirror.get(&format!("/emails/{}/{path}", ids[5])).await;
+        assert_eq!(got.json()["message"], "Email not found", "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
