@@ -1,17 +1,22 @@
 //! Loads older mail in the background, page by page.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::{Engine, SyncReport};
+use super::{Engine, StopReason, SyncReport};
 use crate::api::EmailApi;
 use crate::archive::{Coverage, ProcessLock};
 use crate::error::Result;
+use crate::tasks::lock;
 
 /// Requests, retries included, after which the backfill of all processes on an
 /// archive stops for the day: as many pages as 30 000 emails have, and little beside what a team sends. A
 /// step that has begun is finished.
 pub(super) const BACKFILL_REQUESTS_A_DAY: u64 = 300;
+
+/// Time until a step that loaded nothing is repeated: below may be only mail that is older than the
+/// archive keeps, and requests are shared with the mail that a team sends.
+const RETRY_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
 /// The result of one step of the backfill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +83,14 @@ impl<S: EmailApi> Engine<S> {
         Ok(since.is_some_and(|key| key.micros() < start.as_microsecond()))
     }
 
+    /// Whether a step has just loaded nothing, and no gap has come up since.
+    fn is_exhausted(&self) -> Result<bool> {
+        let now = (self.clock)();
+        let is_recent = |at| now.duration_since(at).abs() < RETRY_AFTER;
+        let was_exhausted = lock(&self.exhausted_at).is_some_and(is_recent);
+        Ok(was_exhausted && self.archive.coverage_state()?.ranges.len() == 1)
+    }
+
     /// Loads older mail down to `start`, until `until` or until a step loads nothing.
     ///
     /// `progress` is called after each page.
@@ -87,13 +100,17 @@ impl<S: EmailApi> Engine<S> {
         until: Instant,
         mut progress: impl FnMut(&SyncReport),
     ) -> Result<()> {
-        while Instant::now() < until && !self.is_loaded_back_to(start)? {
+        while Instant::now() < until && !self.is_loaded_back_to(start)? && !self.is_exhausted()? {
             let before = self.archive.coverage()?;
             let BackfillStep::Loaded(report) = self.backfill().await? else {
                 break;
             };
             progress(&report);
             if report.new == 0 && (report.is_top_unknown || report.coverage == before) {
+                // Not after a fault of the service, which may pass.
+                if report.stop_reason == StopReason::Done {
+                    *lock(&self.exhausted_at) = Some((self.clock)());
+                }
                 break;
             }
         }

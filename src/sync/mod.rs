@@ -59,6 +59,8 @@ pub(crate) struct Engine<S> {
     purges: Arc<Mutex<PurgeLog>>,
     failed_pages: Arc<Mutex<FailedPages>>,
     listing_state: Arc<ListingState>,
+    /// When a step of the backfill last loaded nothing.
+    exhausted_at: Arc<Mutex<Option<Timestamp>>>,
     /// Requests a day after which the backfill of all processes stops.
     backfill_limit: u64,
     /// Whether the requests of this clone count for that limit.
@@ -125,6 +127,7 @@ impl<S: EmailApi> Engine<S> {
             purges: Arc::default(),
             failed_pages: Arc::default(),
             listing_state: Arc::default(),
+            exhausted_at: Arc::default(),
             backfill_limit: BACKFILL_REQUESTS_A_DAY,
             is_backfill: false,
         }

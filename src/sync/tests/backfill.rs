@@ -1,7 +1,13 @@
 //! The limit of the backfill's requests a day.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tokio::time::Instant;
+
 use super::SyncEnv;
-use super::sim::{Dates, FakeService, ticking};
+use super::sim::{Dates, EPOCH, FakeService, ticking};
 use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, RetrievedEmail};
 use crate::error::Result;
 use crate::mail::EmailId;
@@ -58,4 +64,25 @@ fn retries_count_for_limit_of_the_day() {
     engine.backfill_limit = 4;
     let steps = run_steps(&env, &engine, 3);
     assert_eq!(steps, [true, true, false]);
+}
+
+#[test]
+fn mail_too_old_to_keep_is_requested_hourly() {
+    let env = SyncEnv::at_rest(2000);
+    let keep = SignedDuration::from_secs(7 * 1000);
+    let archive = env.archive().clone().with_retention(Some(keep)).unwrap();
+    let start = jiff::Timestamp::from_second(EPOCH).unwrap();
+    let backfill = || {
+        let until = Instant::now() + Duration::from_mins(1);
+        env.run(env.engine.backfill_until(Some(start), until, |_| ()))
+            .unwrap();
+    };
+    env.refresh();
+    backfill();
+    assert!((990..1010).contains(&archive.query_count().unwrap()));
+    for (seconds, requests) in [(0, 0), (1800, 0), (1800, 1), (1, 0)] {
+        env.seconds.fetch_add(seconds, Ordering::Relaxed);
+        env.refresh();
+        assert_eq!(env.count_requests(|_| backfill()).0, requests, "{seconds}");
+    }
 }
