@@ -497,16 +497,18 @@ fn is_list_sign(c: char) -> bool {
     c.is_whitespace() || "•*-·◦▪,".contains(c)
 }
 
-/// Splits a number with dots into its groups of digits, each with its first byte.
+/// Splits a number with dots, or with commas of other scripts, into its groups of digits,
+/// each with its first byte.
 fn split_number(word: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_number = word.contains('.') && word.chars().all(|c| c == '.' || c.is_numeric());
-    let sign = if is_number { '.' } else { '\0' };
-    let parts = word.split(sign).scan(0, |end, part| {
-        let start = *end;
-        *end += part.len() + 1;
-        Some((start, part))
-    });
-    parts.filter(|(_, part)| !part.is_empty())
+    let is_sign = |c: char| matches!(c, '.' | '，' | '；' | '،');
+    let is_number = word.chars().all(|c| is_sign(c) || c.is_numeric());
+    let mut start = 0;
+    let parts = word.split_inclusive(move |c| is_number && is_sign(c));
+    parts.map(move |part| {
+        let at = start;
+        start += part.len();
+        (at, part.trim_end_matches(|c| is_number && is_sign(c)))
+    })
 }
 
 /// The words and phrases of `assets/code_words.txt`, without spaces.
