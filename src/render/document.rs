@@ -6,7 +6,7 @@ use super::code_view::CodeView;
 use super::layout::Frame;
 use super::layout::wrap::{self, WrapRun};
 use super::text_part::TextPart;
-use super::{catch_panics, css, html, layout, notices, part_check};
+use super::{catch_panics, css, html, layout, mask, notices, part_check};
 use crate::mail::Email;
 use crate::text::sanitize::{self, TextKind};
 
@@ -173,6 +173,17 @@ impl Document {
             }
         }
         body
+    }
+
+    /// Returns this document with the secrets in tables masked, if it has some.
+    pub(super) fn with_masked_cells(&self) -> Option<Self> {
+        let Content::Html(content) = &self.content else {
+            return None;
+        };
+        Some(Self {
+            content: Content::Html(mask::mask_cells(content)?),
+            notices: self.notices.clone(),
+        })
     }
 
     /// True if these options lay boxes out beside each other, as far as they are short.

@@ -67,9 +67,17 @@ impl EmailViews {
     /// Lays out one view; [`Body::has_secrets`] is about this view alone.
     fn lay_out_view(&mut self, email: &Email, view: BodyView, options: LayoutOptions) -> Body {
         let document = self.document(email, view);
-        let mut body = document.lay_out(options.stacked());
+        let masked = options
+            .masked
+            .then(|| document.with_masked_cells())
+            .flatten();
+        let mut body = masked
+            .as_ref()
+            .unwrap_or(document)
+            .lay_out(options.stacked());
         if options.masked {
             mask::mask_body(&mut body);
+            body.has_secrets |= masked.is_some();
         }
         // With text beside it, a code or a URL of two lines would not be found and masked.
         if document.has_columns(options) && !body.has_secrets {
@@ -93,10 +101,10 @@ impl EmailViews {
         // Secrets are found where no line is cut and nothing is beside another text.
         let whole = LayoutOptions {
             for_screen: false,
-            ..options.stacked().masked(false)
+            ..options.stacked().masked(true)
         };
-        let body = self.lay_out(email, view, whole);
-        *self.have_secrets[view as usize].insert(mask::has_secrets(&body))
+        let body = self.lay_out_view(email, view, whole);
+        *self.have_secrets[view as usize].insert(body.has_secrets)
     }
 
     fn document(&mut self, email: &Email, view: BodyView) -> &Document {

@@ -1,11 +1,19 @@
 //! Masks one-time codes and single-use links in a laid-out body.
 
+use std::iter::Peekable;
 use std::ops::Range;
+use std::vec::IntoIter;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::body::{Body, BodyLine, LineEnd, Link, LinkFlag};
+use super::blocks::BlockContent;
+use super::body::{Body, BodyLine, BodySpan, LineEnd, Link, LinkFlag};
 use crate::text::{secret_urls, secrets};
+
+/// Behind a cell; words say nothing about those of the next one.
+const CELL_END: &str = " \n";
+
+const BLOCK_END: &str = "\n";
 
 /// Replaces each character of a code, and of a single-use URL behind its host,
 /// by a mark; a wide character by two, so that the layout stays.
@@ -15,47 +23,96 @@ pub(super) fn mask_body(body: &mut Body) {
     if secrets.is_empty() {
         return;
     }
-    let mut secrets = secrets.into_iter().peekable();
-    let mut position = 0;
+    let mut masks = Masks::new(secrets);
     let mut end = LineEnd::Newline;
     for line in &mut body.lines {
         let mut prefix = repeated_prefix(line, end);
         end = line.end;
         for span in &mut line.spans {
-            let mut masked = String::with_capacity(span.text.len());
-            for c in span.text.chars() {
-                if prefix > 0 {
-                    prefix = prefix.saturating_sub(c.len_utf8());
-                    masked.push(c);
-                    continue;
-                }
-                while secrets.next_if(|range| range.end <= position).is_some() {}
-                let is_secret = secrets
-                    .peek()
-                    .is_some_and(|range| range.contains(&position));
-                let mask = if is_secret { secrets::mask_char(c) } else { c };
-                let columns = if mask == c {
-                    1
-                } else {
-                    c.width().unwrap_or(1).max(1)
-                };
-                masked.extend(std::iter::repeat_n(mask, columns));
-                position += c.len_utf8();
-            }
-            if let Some(link) = span.style.link.filter(|_| *masked != *span.text)
-                && let Some(link) = body.links.get_mut(usize::from(link))
-            {
-                link.text = link.text.chars().map(secrets::mask_char).collect();
-            }
-            span.text = masked.into();
+            let repeated = span.text.ceil_char_boundary(prefix.min(span.text.len()));
+            prefix = prefix.saturating_sub(repeated);
+            masks.mask_span(span, repeated, &mut body.links);
         }
-        position += line.end.separator().len();
+        masks.position += line.end.separator().len();
     }
 }
 
-/// Whether the text or a link of a body is secret.
-pub(super) fn has_secrets(body: &Body) -> bool {
-    is_secret(body, &find_secrets(body))
+/// Returns a copy of blocks with the secrets in tables masked, if there are some.
+///
+/// The layout wraps a label and cuts a code, each beside another cell.
+pub(super) fn mask_cells(content: &BlockContent) -> Option<BlockContent> {
+    if content.blocks.iter().all(|block| block.as_row().is_none()) {
+        return None;
+    }
+    let mut text = String::new();
+    for block in &content.blocks {
+        for paragraph in block.paragraphs() {
+            text.push_str(&paragraph.text());
+            text.push_str(CELL_END);
+        }
+        text.push_str(BLOCK_END);
+    }
+    let secrets = secrets::find_secrets(&text);
+    if secrets.is_empty() {
+        return None;
+    }
+    let mut masks = Masks::new(secrets);
+    let mut content = content.clone();
+    for block in &mut content.blocks {
+        for paragraph in block.paragraphs_mut() {
+            for run in &mut paragraph.runs {
+                masks.mask_span(run, 0, &mut content.links);
+            }
+            masks.position += CELL_END.len();
+        }
+        masks.position += BLOCK_END.len();
+    }
+    Some(content)
+}
+
+/// The secrets of a text and how much of it is masked.
+struct Masks {
+    secrets: Peekable<IntoIter<Range<usize>>>,
+    position: usize,
+}
+
+impl Masks {
+    fn new(secrets: Vec<Range<usize>>) -> Self {
+        Self {
+            secrets: secrets.into_iter().peekable(),
+            position: 0,
+        }
+    }
+
+    /// Masks the next part of the text, behind bytes of the span that are not part of it.
+    fn mask_span(&mut self, span: &mut BodySpan, start: usize, links: &mut [Link]) {
+        let (before, text) = span.text.split_at(start);
+        let mut masked = String::with_capacity(span.text.len());
+        masked.push_str(before);
+        for c in text.chars() {
+            while self
+                .secrets
+                .next_if(|range| range.end <= self.position)
+                .is_some()
+            {}
+            let range = self.secrets.peek();
+            let is_secret = range.is_some_and(|range| range.contains(&self.position));
+            let mask = if is_secret { secrets::mask_char(c) } else { c };
+            let columns = if mask == c {
+                1
+            } else {
+                c.width().unwrap_or(1).max(1)
+            };
+            masked.extend(std::iter::repeat_n(mask, columns));
+            self.position += c.len_utf8();
+        }
+        if let Some(link) = span.style.link.filter(|_| *masked != *span.text)
+            && let Some(link) = links.get_mut(usize::from(link))
+        {
+            link.text = link.text.chars().map(secrets::mask_char).collect();
+        }
+        span.text = masked.into();
+    }
 }
 
 fn is_secret(body: &Body, secrets: &[Range<usize>]) -> bool {

@@ -34,7 +34,7 @@ use super::html::{Dom, NodeId};
 use super::links;
 
 /// A block and its position on the page.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Block {
     /// Top of its first letters, in pixels from the top of the page.
     pub(crate) top: f32,
@@ -45,7 +45,7 @@ pub(crate) struct Block {
     pub(crate) kind: BlockKind,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum BlockKind {
     Paragraph(Paragraph),
     TableRow {
@@ -62,7 +62,7 @@ pub(crate) enum BlockKind {
 }
 
 /// Boxes that are beside each other on the page, from left to right.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ColumnGroup {
     pub(crate) columns: Vec<Column>,
 }
@@ -211,7 +211,8 @@ impl Block {
         self.as_paragraph().into_iter().chain(in_cells)
     }
 
-    fn paragraphs_mut(&mut self) -> Vec<&mut Paragraph> {
+    /// Returns the same to be changed.
+    pub(crate) fn paragraphs_mut(&mut self) -> Vec<&mut Paragraph> {
         match &mut self.kind {
             BlockKind::Paragraph(paragraph) => vec![paragraph],
             BlockKind::TableRow { cells, .. } => cells
@@ -224,7 +225,7 @@ impl Block {
 }
 
 /// The blocks of a page and what was found while building them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct BlockContent {
     pub(crate) blocks: Vec<Block>,
     /// By start, the outer ones first.

@@ -111,6 +111,35 @@ fn every_view_knows_of_codes_in_another_view() {
 }
 
 #[test]
+fn code_beside_wrapped_label_is_masked() {
+    let label = "One-time activation code for the console of your new device";
+    let rows = |code: &str| format!("<tr><td>{label}<td>{code}<tr><td>Where<td>Order 4821");
+    let record = |code: &str| {
+        format!(
+            "<tr><th>What<th>Value<th>Note<tr><td>{label}<td>{code}<td>Valid for ten minutes<tr><td>Order of the person<td>12<td>None"
+        )
+    };
+    for code in ["482913", "QX7M-42KD-99LP-TT3W-8HZC-5RVN"] {
+        for html in [
+            format!("<table>{}</table>", rows(code)),
+            format!("<table border=1>{}</table>", rows(code)),
+            format!("<table border=1>{}</table>", record(code)),
+        ] {
+            for width in 30..=120 {
+                let email = email(Some(&html), None);
+                let body = lay_out(&email, BodyView::Rendered, masked(width));
+                let text = body.text();
+                let leaks = ["4829", "QX7M", "42KD", "99LP", "TT3W", "8HZC", "5RVN"];
+                let is_leaked = leaks.iter().any(|leak| text.contains(leak));
+                assert!(body.has_secrets && !is_leaked, "{width}\n{text}");
+                let source = lay_out(&email, BodyView::Source, masked(width)).text();
+                assert!(!source.contains(code), "{width}\n{source}");
+            }
+        }
+    }
+}
+
+#[test]
 fn text_view_reports_secrets_of_html_part() {
     let html = "<a href='https://acme.example/reset?x=1a2b'>Reset</a>";
     let has_secrets = |html, view| {
