@@ -11,7 +11,7 @@ use crate::render::css::{BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RI
 use crate::render::html::{NodeData, NodeId};
 
 /// More boxes are never laid out beside each other.
-const MAX_COLUMNS: usize = 6;
+pub(super) const MAX_COLUMNS: usize = 6;
 
 /// Boxes beside each other with one line of text up to this width,
 /// such as the items of a menu, share a line.
@@ -287,7 +287,12 @@ impl<'a> BlockBuilder<'a> {
 
     /// Puts the box from block `from` on in one row with the box before it,
     /// if each of them is a short line or images; false if it stays apart.
-    fn join_short_lines(&mut self, before: Option<&mut Column>, from: usize, width: f32) -> bool {
+    pub(super) fn join_short_lines(
+        &mut self,
+        before: Option<&mut Column>,
+        from: usize,
+        width: f32,
+    ) -> bool {
         let is_short = |block: &Block| match &block.kind {
             BlockKind::Paragraph(line) => {
                 line.images_only || (!line.preformatted && line.width() <= MAX_SHORT_LINE_WIDTH)
@@ -332,7 +337,7 @@ impl<'a> BlockBuilder<'a> {
 
     /// Makes rows of the labels in the only box of `columns`
     /// and their values in the box from block `from` on; false if they are none.
-    fn join_labels(&mut self, columns: &mut [Column], from: usize, width: f32) -> bool {
+    pub(super) fn join_labels(&mut self, columns: &mut [Column], from: usize, width: f32) -> bool {
         let [labels] = columns else {
             return false;
         };
@@ -389,52 +394,6 @@ impl<'a> BlockBuilder<'a> {
             text.runs = image.runs;
         }
         true
-    }
-
-    /// Lays out the items of a flex or grid container in visual order.
-    pub(super) fn layout_flex(&mut self, id: NodeId, context: LayoutContext) {
-        let style = &self.styles[id];
-        let mut items: Vec<NodeId> = self.dom.children(id).collect();
-        items.sort_by_key(|item| self.styles[*item].order);
-        if style.display == Display::Flex && style.flex_reversed {
-            items.reverse();
-        }
-        if style.display == Display::Flex && !style.flex_column {
-            return self.layout_flex_row(&items, context);
-        }
-        for item in items {
-            self.visit_node(item, context);
-        }
-    }
-
-    /// Lays out the items below each other, and notes that they were beside each other.
-    fn layout_flex_row(&mut self, items: &[NodeId], context: LayoutContext) {
-        let mut columns = Vec::new();
-        for &child in items {
-            let style = &self.styles[child];
-            if style.is_block() {
-                self.end_line(context);
-            }
-            let from = self.output.blocks.len();
-            let y = self.cursor.y;
-            self.visit_node(child, context);
-            let width = style.used_width(context.available_width, 0.0);
-            if style.is_block() {
-                self.end_line(context);
-            }
-            let fits = |before: &Column| before.width + width <= context.available_width + 1.0;
-            let is_joined = style.is_block()
-                && columns.last().is_some_and(fits)
-                && (self.join_short_lines(columns.last_mut(), from, width)
-                    || self.join_labels(&mut columns, from, width));
-            if is_joined {
-                self.cursor.y = y;
-            } else if style.is_block() && columns.len() <= MAX_COLUMNS {
-                let blocks = from..self.output.blocks.len();
-                columns.push(Column { blocks, width });
-            }
-        }
-        self.set_columns(None, columns);
     }
 
     /// Records boxes beside each other, in place of those of `group`;

@@ -11,6 +11,7 @@ mod button;
 mod context;
 mod data_table;
 mod element_info;
+mod flex;
 mod image;
 mod inline;
 mod prefixes;

@@ -320,6 +320,8 @@ computed_style! {
         flex_column: bool = false,
         /// The items of a flex container go from its end to its start.
         flex_reversed: bool = false,
+        /// The items of a flex container have space between them.
+        flex_spread: bool = false,
         /// The items of a flex container are sorted by this number.
         order: i32 = 0,
     }

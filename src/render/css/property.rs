@@ -183,6 +183,7 @@ fn parse_value(
             let is_reversed = matches!(&*direction, "row-reverse" | "column-reverse");
             Declaration::FlexReversed(is_reversed)
         }
+        "justify-content" => Declaration::FlexSpread(parse_keyword(input)?.starts_with("space-")),
         "order" => Declaration::Order(input.expect_integer()?),
         "vertical-align" => Declaration::VerticalAlign(match input.try_parse(parse_keyword) {
             Ok(keyword) => vertical_align_from_keyword(&keyword),

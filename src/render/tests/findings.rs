@@ -333,6 +333,16 @@ fn inline_blocks_of_several_lines_are_stacked() {
 fn flex_items_are_separated_by_spaces() {
     let html = "<div style='display:flex'><span>Refund</span><strong>£51.90</strong></div>";
     assert_eq!(text(html), "Refund £51.90\n");
+    for justify in ["space-between", "space-around", "space-evenly"] {
+        let row = |items: &str| {
+            format!("<div style='display:flex;justify-content:{justify}'>{items}</div>")
+        };
+        let html = row("<span>Plan</span> <b>Team</b>") + &row("Total due <b>£51.90</b>");
+        assert_eq!(text(&html), "Plan  Team\nTotal due  £51.90\n");
+        let long = "A sentence that is longer than the items of a menu.";
+        let html = row(&format!("<span>{long}</span><span>{long}</span>"));
+        assert_eq!(text(&html), format!("{long}\n{long}\n"));
+    }
 }
 
 #[test]
