@@ -19,6 +19,9 @@ const MAX_NARROWED_LINES: usize = 3;
 /// On a line that has no space for these, they do without.
 const MAX_SCALE_WIDTH: usize = 2;
 
+/// Words are cut for the sake of so many columns.
+const MIN_GRID_COLUMNS: usize = 4;
+
 /// Cells up to this width can be joined to one line of text.
 const MAX_INLINE_CELL_WIDTH: usize = 26;
 
@@ -73,8 +76,8 @@ pub(super) fn lay_out_rows(
     let is_readable = has_records || pairs.filter(|(width, natural)| width < natural).count() <= 1;
     // The text of a row of pictures deserves no columns.
     let only_images = rows.iter().any(|row| row.iter().all(is_image_cell));
-    // The items of a menu stay whole, on several lines.
-    let is_menu = matches!(rows, [row] if row.len() >= 3 && are_joinable(row));
+    // The items of a menu, and buttons, stay whole, on several lines.
+    let is_menu = matches!(rows, [row] if (row.len() >= 3 || row.iter().all(is_button_cell)) && are_joinable(row));
     if total_width(&natural) <= width
         || (total_width(&widths) <= width && is_readable && !only_images && !is_menu)
     {
@@ -85,11 +88,14 @@ pub(super) fn lay_out_rows(
     let records = rows.iter().filter(|row| row.len() >= 3).map(columns);
     let are_regular = records.is_sorted_by(|one, next| one == next);
     let grid = || cut_or_widen(rows, &natural, headed, width);
-    if has_records
-        && !only_images
-        && !(are_regular && rows.iter().all(|row| fits_alone(row, width)))
-    {
-        return grid();
+    if has_records && !only_images {
+        let lines = grid();
+        // Without columns, rows of many values are not told apart.
+        let is_aligned =
+            natural.len() >= MIN_GRID_COLUMNS && lines.iter().flatten().all(|line| !line.wide);
+        if is_aligned || !are_regular || !rows.iter().all(|row| fits_alone(row, width)) {
+            return lines;
+        }
     }
     let has_gaps = !has_records
         && headed != 0
@@ -383,6 +389,10 @@ fn join_in_lines(row: &[TableCell], width: usize) -> Vec<BodyLine> {
 /// True if the cell has only images, whose text deserves no column.
 fn is_image_cell(cell: &TableCell) -> bool {
     cell.paragraphs.iter().all(|para| para.images_only)
+}
+
+fn is_button_cell(cell: &TableCell) -> bool {
+    cell.paragraphs.iter().all(Paragraph::has_button)
 }
 
 fn without_button_brackets(row: &[TableCell]) -> Vec<TableCell> {

@@ -90,3 +90,19 @@ fn link_beside_a_label_in_borders_is_no_button() {
     let html = format!("<table><tr><td>Do you agree?{cell}</table>");
     assert_eq!(shown(&html, 80), ["Do you agree?  [ 4711 ]"]);
 }
+
+#[test]
+fn buttons_that_do_not_fit_stay_whole() {
+    let button = |label: &str| {
+        format!("<td bgcolor=#036 style='padding:8px'><a href=https://a.example>{label}</a>")
+    };
+    let html = format!(
+        "<table><tr>{}{}</table>",
+        button("Yes, it was me"),
+        button("No, block my card")
+    );
+    assert_eq!(
+        shown(&html, 40),
+        ["[ Yes, it was me ]", "[ No, block my card ]"]
+    );
+}

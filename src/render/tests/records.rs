@@ -242,3 +242,15 @@ fn long_words_are_cut_beside_their_labels() {
         assert_eq!(shown(&html, 40), lines, "{html}");
     }
 }
+
+#[test]
+fn items_of_many_columns_stay_aligned() {
+    let html = "<table><tr><th>Pos.<th>Item<th>Count<th>Price<tr><td>1<td>Multifunction-Maintenance<td>1<td>89.00<tr><td>2<td>Paper<td>40<td>171.60</table>";
+    let lines = [
+        "Pos.  Item                 Count  Price",
+        "1     Multifunction-       1      89.00",
+        "      Maintenance",
+        "2     Paper                40     171.60",
+    ];
+    assert_eq!(shown(html, 40), lines);
+}
