@@ -89,6 +89,12 @@ pub(super) fn is_amount(line: &Paragraph) -> bool {
         && text.chars().filter(|c| c.is_alphabetic()).count() <= MAX_UNIT_LETTERS
 }
 
+/// True if each block is an amount.
+pub(super) fn are_amounts(blocks: &[Block]) -> bool {
+    let is_amount = |block: &Block| block.as_paragraph().is_some_and(is_amount);
+    blocks.iter().all(is_amount)
+}
+
 impl BlockBuilder<'_> {
     /// True if each line of a box is the label of the line beside it in another box:
     /// labels end with a colon, or nearly all values are amounts.

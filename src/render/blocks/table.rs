@@ -2,7 +2,9 @@
 
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
-use super::data_table::{MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, is_amount};
+use super::data_table::{
+    MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, are_amounts,
+};
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
 use crate::render::css::{
@@ -434,7 +436,7 @@ impl BlockBuilder<'_> {
             above.column == cell.column
                 && above.paragraphs.iter().all(is_text)
                 && texts.all(is_text)
-                && text_width(lines).is_some_and(|width| width <= MAX_VALUE_WIDTH)
+                && text_width(lines, false).is_some_and(|width| width <= MAX_VALUE_WIDTH)
                 && are_close(lines)
                 && !self.info.contains_block[cell.id.index()]
         };
@@ -486,21 +488,26 @@ impl BlockBuilder<'_> {
         if several.is_empty() {
             return true;
         }
-        let widths = full.iter().map(|cell| text_width(blocks(cell)));
+        let is_labelled = full.len() == 2 && several == [1];
+        let widths = full
+            .iter()
+            .map(|cell| text_width(blocks(cell), is_labelled));
         let Some(widths) = widths.collect::<Option<Vec<usize>>>() else {
             return false;
         };
         if let ([first, last], [first_width, last_width]) = (full, &widths[..]) {
             let (first, last) = (blocks(first), blocks(last));
-            let max_name = max_name_width(last);
-            let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(first_width);
+            let is_short = (1..=MAX_LABEL_WIDTH).contains(first_width);
+            let has_label = is_short && several == [1];
+            let has_time = is_short && is_time(first) && *last_width > MAX_LABEL_WIDTH;
             let has_amount = several.first() == Some(&0)
-                && *first_width <= max_name
+                && *first_width <= max_name_width(last)
                 && (1..=MAX_AMOUNT_WIDTH).contains(last_width)
                 && is_price(last);
-            let has_signature =
-                several == [1] && *last_width <= MAX_VALUE_WIDTH && is_signature(&first[0], last);
-            return has_label || has_amount || has_signature;
+            let has_signature = several == [1]
+                && *last_width <= MAX_VALUE_WIDTH * 2
+                && is_signature(&first[0], last);
+            return has_label || has_time || has_amount || has_signature;
         }
         // Cells of several lines are values of a data table if one of them is an amount. The name
         // of an item may be longer, if it is the only line of its cell or amounts end the row.
@@ -538,21 +545,26 @@ fn max_name_width(last: &[Block]) -> usize {
     }
 }
 
-fn are_amounts(blocks: &[Block]) -> bool {
-    let is_amount = |block: &Block| block.as_paragraph().is_some_and(is_amount);
-    blocks.iter().all(is_amount)
-}
-
 /// Whether a cell is a price: below it is the price without a discount,
 /// or the other way round.
 fn is_price(blocks: &[Block]) -> bool {
     blocks.len() == 1 || are_amounts(blocks)
 }
 
+/// Whether a cell is the day or the hours of an event, on two lines.
+fn is_time(lines: &[Block]) -> bool {
+    let has_digit = |line: &Paragraph| line.text().contains(|c: char| c.is_ascii_digit());
+    lines.len() == 2 && lines.iter().flat_map(Block::paragraphs).any(has_digit) && are_close(lines)
+}
+
 /// Whether two cells are a small picture and the lines of a signature beside it.
 fn is_signature(picture: &Block, lines: &[Block]) -> bool {
     let mut images = picture.paragraphs();
     picture.is_images_only()
+        && !lines
+            .iter()
+            .flat_map(Block::paragraphs)
+            .any(Paragraph::has_button)
         && images.all(|image| image.width() <= MAX_LABEL_WIDTH)
         && are_close(lines)
 }
@@ -565,7 +577,9 @@ fn are_close(lines: &[Block]) -> bool {
 
 /// Returns the width of the widest line of a cell of lines of text,
 /// zero for a picture; `None` if its content does not belong in a row.
-fn text_width(blocks: &[Block]) -> Option<usize> {
+///
+/// A button below other lines belongs to a card, unless the cell `is_labelled`.
+fn text_width(blocks: &[Block], is_labelled: bool) -> Option<usize> {
     if let [picture] = blocks
         && picture.is_images_only()
     {
@@ -576,8 +590,7 @@ fn text_width(blocks: &[Block]) -> Option<usize> {
     }
     let width = |block: &Block| {
         let line = block.as_paragraph()?;
-        // A button below other lines belongs to a card; a cell of a data table has it alone.
-        let is_value = !line.has_button() || blocks.len() == 1;
+        let is_value = !line.has_button() || blocks.len() == 1 || is_labelled;
         (!line.images_only && !line.preformatted && is_value).then(|| line.width())
     };
     blocks

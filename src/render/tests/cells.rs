@@ -109,3 +109,41 @@ fn word_that_fills_the_line_is_not_indented() {
     let html = format!("<table><tr><td>Address<td>{url}<tr><td>City<td>Bonn</table>");
     assert_eq!(shown(&html, 40), ["Address", &url, "City     Bonn"]);
 }
+
+#[test]
+fn value_above_a_button_stays_beside_its_label() {
+    let cell = "Unpaid<br><a href=https://pay.example style='background:#090;padding:6px'>Pay</a>";
+    let html = format!("<table><tr><td>Status<td>{cell}</table>");
+    assert_shown(&html, &["Status  Unpaid", "        [ Pay ]"]);
+}
+
+#[test]
+fn hours_stay_beside_their_event() {
+    let html = "<table><tr><td>9:00am<br>9:30am<td><b>Stand-up</b><br>Room 2, first floor<tr><td>NOV<br>12<td>Fair of the city<br>Hall 4<br>Free</table>";
+    let lines = [
+        "9:00am  Stand-up",
+        "9:30am  Room 2, first floor",
+        "NOV     Fair of the city",
+        "12      Hall 4",
+        "        Free",
+    ];
+    assert_shown(html, &lines);
+}
+
+#[test]
+fn picture_stays_beside_longer_lines() {
+    let title = "Site Reliability Engineer II, Storage Infrastructure";
+    let html = format!("<table><tr><td><img src=a alt=Logo><td>{title}<br>Remote</table>");
+    assert_eq!(
+        shown(&html, 80),
+        [&format!("[Logo]  {title}"), "        Remote"]
+    );
+    assert_eq!(
+        shown(&html, 40),
+        [
+            "[Logo]  Site Reliability Engineer II,",
+            "        Storage Infrastructure",
+            "        Remote"
+        ]
+    );
+}
