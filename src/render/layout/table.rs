@@ -347,10 +347,11 @@ fn lay_out_alone(row: &[TableCell], width: usize, prose: usize) -> Vec<BodyLine>
         return join_in_lines(row, width);
     }
     // The picture of an item goes above its name, so that the price stays beside the name; a long
-    // name goes above its amounts.
+    // name goes above its amounts. Texts of several lines have no such name.
+    let is_text = |cell: &TableCell| cell.paragraphs.len() > 1;
     if let [first, rest @ ..] = row
         && rest.len() > 1
-        && (is_image_cell(first) || fits_alone(rest, width))
+        && (is_image_cell(first) || (fits_alone(rest, width) && !row.iter().all(is_text)))
     {
         let mut lines = cell_lines(&first.paragraphs, prose);
         lines.extend(lay_out_rows(&[rest], width, prose).into_iter().flatten());

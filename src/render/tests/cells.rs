@@ -147,3 +147,20 @@ fn picture_stays_beside_longer_lines() {
         ]
     );
 }
+
+#[test]
+fn texts_of_several_lines_stack_alike() {
+    let html = "<table><tr><td>07:05<br>Oslo Gardermoen<td>2 h 05 min<br>Airbus A320neo<td>09:10<br>Frankfurt</table>";
+    let lines = [
+        "07:05",
+        "Oslo Gardermoen",
+        "",
+        "2 h 05 min",
+        "Airbus A320neo",
+        "",
+        "09:10",
+        "Frankfurt",
+    ];
+    assert_eq!(shown(html, 30), lines);
+    assert_eq!(shown(html, 80).len(), 2);
+}
