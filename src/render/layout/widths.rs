@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::numbers::inner_spaces;
 use super::wrap::longest_unbreakable_width;
 use crate::render::blocks::{Paragraph, TableCell};
 use crate::text::width::DisplayWidth;
@@ -89,7 +90,7 @@ pub(super) fn min_column_widths(
     widths
 }
 
-/// Returns the width of the longest word or URL.
+/// Returns the width of the longest word, number or URL.
 pub(super) fn min_width(
     line: &Paragraph,
     can_break: fn(Option<char>, Option<char>) -> bool,
@@ -101,7 +102,11 @@ pub(super) fn min_width(
         .split([' ', '\u{A0}'])
         .filter(|word| word.contains("://"));
     let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
-    longest_unbreakable_width(&whole, can_break).max(url)
+    // The groups of a number stay on one line.
+    let joined = inner_spaces(&whole);
+    let keep = |(at, c)| if joined.contains(&at) { '0' } else { c };
+    let kept: String = whole.char_indices().map(keep).collect();
+    longest_unbreakable_width(&kept, can_break).max(url)
 }
 
 /// Returns the widths with the widest narrowed until all fit, or the least.

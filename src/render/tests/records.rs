@@ -254,3 +254,20 @@ fn items_of_many_columns_stay_aligned() {
     ];
     assert_eq!(shown(html, 40), lines);
 }
+
+#[test]
+fn amounts_stay_on_one_line_in_every_column() {
+    let row = |name: &str| format!("<tr><td>{name}<td>NOK 1 234 567.00<td>$12,345,678.00");
+    let html = format!(
+        "<table border=1><tr><th>Name<th>Paid<th>Open{}{}</table>",
+        row("A customer with a longer name"),
+        row("Another one")
+    );
+    for width in 30..90 {
+        let text = shown(&html, width).join("\n");
+        assert!(
+            text.contains("NOK 1 234 567.00") && text.contains("$12,345,678.00"),
+            "{width}\n{text}"
+        );
+    }
+}
