@@ -314,7 +314,7 @@ impl<'a> BlockBuilder<'a> {
         // The label of an amount may be longer.
         let is_label = |block: &Block| {
             let line = block.as_paragraph();
-            line.is_some_and(|line| !line.preformatted && line.width() <= MAX_VALUE_WIDTH)
+            line.is_some_and(|line| !line.preformatted && line.width() <= MAX_VALUE_WIDTH * 2)
         };
         let is_pair = is_label(one) && next.as_paragraph().is_some_and(is_amount);
         let is_row = one.as_row().map_or(1, <[_]>::len) < MAX_ROW_CELLS;

@@ -36,6 +36,7 @@ impl BlockBuilder<'_> {
                 self.end_line(context);
             }
             let from = self.output.blocks.len();
+            let bottom = self.output.blocks.last().map(|block| block.bottom);
             let y = self.cursor.y;
             self.visit_node(child, context);
             let width = style.used_width(context.available_width, 0.0);
@@ -50,6 +51,9 @@ impl BlockBuilder<'_> {
                     || self.join_labels(&mut columns, from, width));
             if is_joined {
                 self.cursor.y = y;
+                if let (Some(block), Some(bottom)) = (self.output.blocks.last_mut(), bottom) {
+                    block.bottom = bottom;
+                }
             } else if is_box && !is_empty && columns.len() <= MAX_COLUMNS {
                 let blocks = from..self.output.blocks.len();
                 columns.push(Column { blocks, width });

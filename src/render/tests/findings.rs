@@ -339,7 +339,11 @@ fn flex_items_are_separated_by_spaces() {
         };
         let html = row("<span>Plan</span> <b>Team</b>") + &row("Total due <b>£51.90</b>");
         assert_eq!(text(&html), "Plan  Team\nTotal due  £51.90\n");
+        let html = row("<span>Plan</span><span>Team</span>") + "<p>After";
+        assert_eq!(text(&html), "Plan  Team\n\nAfter\n");
         let long = "A sentence that is longer than the items of a menu.";
+        let html = row(&format!("<span>{long}</span><span>£51.90</span>"));
+        assert_eq!(text(&html), format!("{long}  £51.90\n"));
         let html = row(&format!("<span>{long}</span><span>{long}</span>"));
         assert_eq!(text(&html), format!("{long}\n{long}\n"));
     }
