@@ -95,6 +95,12 @@ pub(super) fn are_amounts(blocks: &[Block]) -> bool {
     blocks.iter().all(is_amount)
 }
 
+/// Whether a cell is a price: below it is the price without a discount,
+/// or the other way round.
+pub(super) fn is_price(blocks: &[Block]) -> bool {
+    blocks.len() == 1 || are_amounts(blocks)
+}
+
 impl BlockBuilder<'_> {
     /// True if each line of a box is the label of the line beside it in another box:
     /// labels end with a colon, or nearly all values are amounts.

@@ -3,7 +3,7 @@
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
 use super::data_table::{
-    MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, are_amounts,
+    MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, are_amounts, is_price,
 };
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
@@ -488,7 +488,7 @@ impl BlockBuilder<'_> {
         if several.is_empty() {
             return true;
         }
-        let is_labelled = full.len() == 2 && several == [1];
+        let is_labelled = full.len() == 2 && (several == [1] || is_time(blocks(full[0])));
         let widths = full
             .iter()
             .map(|cell| text_width(blocks(cell), is_labelled));
@@ -497,9 +497,8 @@ impl BlockBuilder<'_> {
         };
         if let ([first, last], [first_width, last_width]) = (full, &widths[..]) {
             let (first, last) = (blocks(first), blocks(last));
-            let is_short = (1..=MAX_LABEL_WIDTH).contains(first_width);
-            let has_label = is_short && several == [1];
-            let has_time = is_short && is_time(first) && *last_width > MAX_LABEL_WIDTH;
+            let has_label = several == [1] && (1..=MAX_LABEL_WIDTH).contains(first_width);
+            let has_time = is_time(first) && (*last_width > MAX_LABEL_WIDTH || last.len() > 2);
             let has_amount = several.first() == Some(&0)
                 && *first_width <= max_name_width(last)
                 && (1..=MAX_AMOUNT_WIDTH).contains(last_width)
@@ -545,16 +544,12 @@ fn max_name_width(last: &[Block]) -> usize {
     }
 }
 
-/// Whether a cell is a price: below it is the price without a discount,
-/// or the other way round.
-fn is_price(blocks: &[Block]) -> bool {
-    blocks.len() == 1 || are_amounts(blocks)
-}
-
-/// Whether a cell is the day or the hours of an event, on two lines.
+/// Whether a cell is the day or the hours of an event, on two short lines.
 fn is_time(lines: &[Block]) -> bool {
     let has_digit = |line: &Paragraph| line.text().contains(|c: char| c.is_ascii_digit());
-    lines.len() == 2 && lines.iter().flat_map(Block::paragraphs).any(has_digit) && are_close(lines)
+    let texts = || lines.iter().flat_map(Block::paragraphs);
+    let are_short = texts().all(|line| line.width() <= MAX_LABEL_WIDTH);
+    lines.len() == 2 && are_short && texts().any(has_digit) && are_close(lines)
 }
 
 /// Whether two cells are a small picture and the lines of a signature beside it.
