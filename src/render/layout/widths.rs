@@ -13,6 +13,12 @@ pub(super) const COLUMN_GAP: usize = 2;
 /// A table of more columns is laid out row by row.
 pub(super) const MAX_COLUMNS: usize = 64;
 
+/// An amount up to this width is never cut; a longer list of numbers is.
+const MAX_AMOUNT_WIDTH: usize = 16;
+
+/// An amount may have so many letters, as in `USD`.
+const MAX_UNIT_LETTERS: usize = 3;
+
 /// Columns never shrink below this width.
 pub(super) const MIN_COLUMN_WIDTH: usize = 12;
 
@@ -102,11 +108,20 @@ pub(super) fn min_width(
         .split([' ', '\u{A0}'])
         .filter(|word| word.contains("://"));
     let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
-    // The groups of a number stay on one line.
+    // The groups of a number stay on one line, and so do the digits of an amount.
     let joined = inner_spaces(&whole);
     let keep = |(at, c)| if joined.contains(&at) { '0' } else { c };
     let kept: String = whole.char_indices().map(keep).collect();
-    longest_unbreakable_width(&kept, can_break).max(url)
+    let is_amount = |word: &&str| {
+        word.width() <= MAX_AMOUNT_WIDTH
+            && word.contains(char::is_numeric)
+            && word.chars().filter(|c| c.is_alphabetic()).count() <= MAX_UNIT_LETTERS
+    };
+    let amount = kept.split(' ').filter(is_amount).map(DisplayWidth::width);
+    let amount = amount.max().unwrap_or(0);
+    longest_unbreakable_width(&kept, can_break)
+        .max(url)
+        .max(amount)
 }
 
 /// Returns the widths with the widest narrowed until all fit, or the least.

@@ -218,15 +218,10 @@ pub(super) fn can_break_between(before: Option<char>, after: Option<char>) -> bo
 }
 
 /// True if a word wider than the line may break between two characters.
-///
-/// The digits of an amount stay together.
 pub(super) fn can_break_long_word(before: Option<char>, after: Option<char>) -> bool {
-    let is_point = matches!(before, Some('.' | ','));
-    let is_digit = after.is_some_and(char::is_numeric);
     can_break_between(before, after)
         || (before.is_some_and(|c| "-/.@_:,;=&?\u{A0}".contains(c))
-            && after.is_some_and(char::is_alphanumeric)
-            && !(is_point && is_digit))
+            && after.is_some_and(char::is_alphanumeric))
 }
 
 /// Returns the widest part of `text` in which `can_break` allows no break.

@@ -271,3 +271,10 @@ fn amounts_stay_on_one_line_in_every_column() {
         );
     }
 }
+
+#[test]
+fn long_list_breaks_between_its_numbers() {
+    let html = "<p>20150611T210000Z,20150618T210000Z,20150625T210000Z</p>";
+    let lines = ["20150611T210000Z,", "20150618T210000Z,", "20150625T210000Z"];
+    assert_eq!(shown(html, 24), lines);
+}
