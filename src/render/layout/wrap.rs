@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::render::body::{
     BodyLine, BodySpan, LineEnd, MAX_LINES, SpanStyle, push_span, push_spans, spans_width,
 };
+use crate::text::secrets;
 use crate::text::width::DisplayWidth as _;
 
 /// A zero-width space: a word may be cut there. Sanitized text has none.
@@ -221,7 +222,7 @@ pub(super) fn can_break_between(before: Option<char>, after: Option<char>) -> bo
 pub(super) fn can_break_long_word(before: Option<char>, after: Option<char>) -> bool {
     can_break_between(before, after)
         || (before.is_some_and(|c| "-/.@_:,;=&?\u{A0}".contains(c))
-            && after.is_some_and(char::is_alphanumeric))
+            && after.is_some_and(|c| c.is_alphanumeric() || c == secrets::MASK))
 }
 
 /// Returns the widest part of `text` in which `can_break` allows no break.

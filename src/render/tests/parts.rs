@@ -140,6 +140,21 @@ fn code_beside_wrapped_label_is_masked() {
 }
 
 #[test]
+fn masked_url_breaks_where_it_would_unmasked() {
+    let url = "https://acme.example/login?token=a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6&uid=9f8e7d6c";
+    let html = format!("<table><tr><td>User<td>Ana</table><p>{url}</p>");
+    let email = email(Some(&html), None);
+    for width in [30, 40, 60, 80] {
+        let lengths = |is_masked| -> Vec<usize> {
+            let options = LayoutOptions::from(width).masked(is_masked);
+            let text = lay_out(&email, BodyView::Rendered, options).text();
+            text.lines().map(|line| line.chars().count()).collect()
+        };
+        assert_eq!(lengths(true), lengths(false), "{width}");
+    }
+}
+
+#[test]
 fn text_view_reports_secrets_of_html_part() {
     let html = "<a href='https://acme.example/reset?x=1a2b'>Reset</a>";
     let has_secrets = |html, view| {
