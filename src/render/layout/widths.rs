@@ -110,7 +110,8 @@ pub(super) fn min_width(
     let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
     // The groups of a number stay on one line, and so do the digits of an amount.
     let joined = inner_spaces(&whole);
-    let keep = |(at, c)| if joined.contains(&at) { '0' } else { c };
+    let is_joined = |at: usize| joined.binary_search(&at).is_ok();
+    let keep = |(at, c)| if is_joined(at) { '0' } else { c };
     let kept: String = whole.char_indices().map(keep).collect();
     let is_amount = |word: &&str| {
         word.width() <= MAX_AMOUNT_WIDTH
