@@ -133,7 +133,7 @@ pub(super) fn finds_few(expr: &FtsExpr, connection: &Connection) -> Result<bool>
     if expr.has_prefix(&is_costly_prefix) {
         let collected = count_up_to(&expr.without_costly_prefixes(), FEW_COLLECTED, connection)?;
         // These are all that `expr` finds, and others.
-        if collected < FEW_CANDIDATES || collected >= FEW_COLLECTED {
+        if !(FEW_CANDIDATES..FEW_COLLECTED).contains(&collected) {
             return Ok(collected < FEW_CANDIDATES);
         }
     }
