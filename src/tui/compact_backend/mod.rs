@@ -264,17 +264,35 @@ impl<'a> FrameWriter<'a> {
 
     /// Moves the cursor to a cell of `row` with the fewest bytes.
     fn move_cursor(&mut self, to: Position, row: &Row) {
-        if self.cursor.position() == Some(to) {
+        /// No other move has fewer bytes.
+        const MIN_MOVE: usize = 3;
+        let at = self.cursor.position();
+        if at == Some(to) {
             return;
         }
+        let from = at.filter(|from| from.y == to.y && from.x < to.x);
+        let gap = from.and_then(|from| self.gap(from.x, to.x, row));
+        let gap = gap
+            .filter(|gap| gap.len() <= MIN_MOVE || gap.len() <= self.shortest_move(to, row).len());
+        let cursor = match self.cursor {
+            CursorState::Likely(_) if gap.is_some() => CursorState::Likely(to),
+            _ => CursorState::Cell(to),
+        };
+        let sequence = gap.unwrap_or_else(|| self.shortest_move(to, row));
+        self.out.push_str(&sequence);
+        self.cursor = cursor;
+    }
+
+    /// Returns the shortest sequence that moves the cursor, from a column that is not certain
+    /// only to a column that is counted from the margin.
+    fn shortest_move(&self, to: Position, row: &Row) -> String {
         let column = format!("\x1b[{}G", to.x + 1);
         let mut moves = vec![absolute(to)];
-        let mut gap = None;
         match (self.cursor, self.cursor.row()) {
             (_, Some(y)) if y == to.y => {
-                let from = self.cursor.position().filter(|from| from.x < to.x);
-                gap = from.and_then(|from| self.gap(from.x, to.x, row));
-                if let (CursorState::Cell(_), Some(from)) = (self.cursor, from) {
+                if let CursorState::Cell(from) = self.cursor
+                    && from.x < to.x
+                {
                     moves.push(forward(to.x - from.x));
                 }
                 moves.push(column);
@@ -293,15 +311,8 @@ impl<'a> FrameWriter<'a> {
             }
             _ => {}
         }
-        let shortest = moves.iter().min_by_key(|sequence| sequence.len());
-        let shortest = shortest.expect("there is the absolute position");
-        let gap = gap.filter(|gap| gap.len() <= shortest.len());
-        self.cursor = match self.cursor {
-            CursorState::Likely(_) if gap.is_some() => CursorState::Likely(to),
-            _ => CursorState::Cell(to),
-        };
-        let sequence = gap.as_ref().unwrap_or(shortest);
-        self.out.push_str(sequence);
+        let shortest = moves.into_iter().min_by_key(String::len);
+        shortest.expect("there is the absolute position")
     }
 
     /// Returns the cells of a gap as text, if writing it again moves the cursor by its
