@@ -108,7 +108,7 @@ pub(super) fn min_width(
         .split([' ', '\u{A0}'])
         .filter(|word| word.contains("://"));
     let url = urls.map(DisplayWidth::width).max().unwrap_or(0);
-    // The groups of a number stay on one line, and so do the digits of an amount.
+    // The groups of an amount stay on one line, and so do its digits; those of an IBAN do not.
     let joined = inner_spaces(&whole);
     let is_joined = |at: usize| joined.binary_search(&at).is_ok();
     let keep = |(at, c)| if is_joined(at) { '0' } else { c };
@@ -120,7 +120,7 @@ pub(super) fn min_width(
     };
     let amount = kept.split(' ').filter(is_amount).map(DisplayWidth::width);
     let amount = amount.max().unwrap_or(0);
-    longest_unbreakable_width(&kept, can_break)
+    longest_unbreakable_width(&whole, can_break)
         .max(url)
         .max(amount)
 }

@@ -273,6 +273,19 @@ fn amounts_stay_on_one_line_in_every_column() {
 }
 
 #[test]
+fn account_number_breaks_between_its_groups() {
+    let html = "<table border=1><tr><th>Account<th>Amount<th>Date<th>To<tr><td>DE89 3704 0044 0532 0130 00<td>-1,234.00 EUR<td>2026-11-12<td>A shop in a town<tr><td>DE89 3704 0044 0532 0130 00<td>1.00 EUR<td>2026-11-13<td>Ana</table>";
+    let lines = [
+        "Account          Amount         Date        To",
+        "DE89 3704 0044   -1,234.00 EUR  2026-11-12  A shop in a",
+        "0532 0130 00                                town",
+        "DE89 3704 0044   1.00 EUR       2026-11-13  Ana",
+        "0532 0130 00",
+    ];
+    assert_eq!(shown(html, 60), lines);
+}
+
+#[test]
 fn long_list_breaks_between_its_numbers() {
     let html = "<p>20150611T210000Z,20150618T210000Z,20150625T210000Z</p>";
     let lines = ["20150611T210000Z,", "20150618T210000Z,", "20150625T210000Z"];
