@@ -258,6 +258,28 @@ mod tests {
     }
 
     #[test]
+    fn code_in_two_cells_is_masked() {
+        let label = "<p>Your verification code</p>";
+        let spread = "<div style='display:flex;justify-content:space-between'>";
+        for html in [
+            format!("{label}{spread}<span>482</span><span>913</span></div>"),
+            format!("{spread}Your verification code: <b>482</b><b>913</b></div>"),
+            format!("{label}<table border=1><tr><td>482<td>913</table>"),
+        ] {
+            let text = masked(&html, 80);
+            assert!(text.contains("•••  •••"), "{html}\n{text}");
+        }
+        for counts in [
+            "<tr><th>Code<th>Sold<th>Left<tr><td>120<td>340<td>560",
+            "<tr><th>Code<th>Sold<tr><td>340<td>560",
+            "<tr><td>PIN<td>120<td>340<td>560",
+        ] {
+            let html = format!("<table border=1>{counts}</table>");
+            assert!(!masked(&html, 80).contains('•'), "{counts}");
+        }
+    }
+
+    #[test]
     fn code_in_several_sizes_is_masked() {
         for code in [
             "<b style='font-size:28px'>4829</b><small>13</small>",

@@ -256,7 +256,8 @@ impl<'a> SplitText<'a> {
     }
 
     /// Counts the groups of one to four digits from `at` on, with one separator between
-    /// two of them; single digits may be on lines and in cells of their own.
+    /// two of them; single digits may be on lines and in cells of their own,
+    /// and right behind a word for codes three digits in each of two cells.
     fn digit_groups(&self, at: usize) -> usize {
         let length = |index: usize| {
             let (_, word) = self.words[index];
@@ -265,6 +266,7 @@ impl<'a> SplitText<'a> {
                 .then(|| word.chars().count())
                 .filter(|length| *length <= 4)
         };
+        let is_named = at > 0 && self.names_code(at - 1);
         let is_joined = |index: &usize| {
             let (Some(gap), Some(one)) = (self.gap(*index), length(*index)) else {
                 return false;
@@ -275,7 +277,9 @@ impl<'a> SplitText<'a> {
             let mut signs = gap.chars();
             let is_separator = signs.next().is_some_and(|c| GROUP_SEPARATORS.contains(c))
                 && signs.next().is_none();
-            is_separator || one == 1 && next == 1 && gap.len() <= 8 && gap.trim().is_empty()
+            let is_half = one == 3 && next == 3 && gap == " \n" && is_named;
+            let is_blank = one == 1 && next == 1 && gap.len() <= 8 && gap.trim().is_empty();
+            is_separator || is_half || is_blank
         };
         1 + (at..self.words.len()).take_while(is_joined).count()
     }
@@ -299,7 +303,8 @@ impl<'a> SplitText<'a> {
             && match length {
                 1 => CODE_LENGTHS.contains(&count) && !has_dots && !is_scale,
                 2 => (3..=5).contains(&count) && text.contains(char::is_whitespace),
-                3 => count == 2 || (count <= 4 && !has_dots),
+                // Three cells are counts.
+                3 => count == 2 || (count <= 4 && !has_dots && !text.contains('\n')),
                 _ => count == 2 || (count == 3 && !has_dots),
             };
         if is_code { Look::Code } else { Look::Other }
