@@ -128,7 +128,7 @@ fn find_secrets(body: &Body) -> Vec<Range<usize>> {
 /// Returns the text of the lines as it was before wrapping, byte for byte.
 ///
 /// Of two spaces the second is a line end: they are between the cells of a row, whose words say
-/// nothing about each other.
+/// nothing about each other. What is masked already is no sign of a list.
 fn joined_text(lines: &[BodyLine]) -> String {
     let mut text = String::new();
     let mut end = LineEnd::Newline;
@@ -139,7 +139,7 @@ fn joined_text(lines: &[BodyLine]) -> String {
         end = line.end;
         text.push_str(end.separator());
     }
-    text.replace("  ", " \n")
+    text.replace("  ", " \n").replace("••", "……")
 }
 
 /// The bytes before the text of a line that continues one with this end: quote marks and

@@ -140,6 +140,15 @@ fn code_beside_wrapped_label_is_masked() {
 }
 
 #[test]
+fn account_number_behind_a_code_stays() {
+    let row = "<tr><td>IBAN<td>DE89 3704 0044 0532 0130 00<tr><td>Amount<td>1234.56 EUR";
+    let html = format!("<p>Your sign-in code is 739418.<table border=1>{row}</table>");
+    let text = lay_out(&email(Some(&html), None), BodyView::Rendered, masked(80)).text();
+    let is_shown = text.contains("code is ••••••.") && text.contains("3704 0044 0532");
+    assert!(is_shown, "{text}");
+}
+
+#[test]
 fn masked_url_breaks_where_it_would_unmasked() {
     let url = "https://acme.example/login?token=a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6&uid=9f8e7d6c";
     let html = format!("<table><tr><td>User<td>Ana</table><p>{url}</p>");
