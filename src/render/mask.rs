@@ -258,6 +258,22 @@ mod tests {
     }
 
     #[test]
+    fn number_beside_its_label_is_not_masked() {
+        let code = "<p>Your sign-in code is 739418.</p>";
+        let spread = "<div style='display:flex;justify-content:space-between'>";
+        for html in [
+            format!("{code}{spread}<span>Order</span><span>482133</span></div>"),
+            format!("{code}<table border=1><tr><td>Order number<td>482133</table>"),
+        ] {
+            let text = masked(&html, 80);
+            assert!(
+                text.contains("482133") && !text.contains("739418"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn code_in_two_cells_is_masked() {
         let label = "<p>Your verification code</p>";
         let spread = "<div style='display:flex;justify-content:space-between'>";

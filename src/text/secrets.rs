@@ -25,6 +25,9 @@ const MIN_LONG_WORD: usize = 8;
 /// An unusual code is at most this many words behind a word for it.
 const MAX_UNUSUAL_DISTANCE: usize = 3;
 
+/// Words of the label of a number, as in `Order number`.
+const MAX_LABEL_WORDS: usize = 3;
+
 /// Digits and letters of a code; fewer are counts, and more are ids.
 const CODE_LENGTHS: std::ops::RangeInclusive<usize> = 4..=10;
 
@@ -236,6 +239,21 @@ impl<'a> SplitText<'a> {
             && self.clues[index - 1] == Some(Clue::Other)
     }
 
+    /// True if the short label in the cell before says that a number is not a code:
+    /// `Order number | 482133`.
+    fn is_labelled_other(&self, index: usize) -> bool {
+        if index == 0 || self.gap(index - 1) != Some(" \n") {
+            return false;
+        }
+        let is_inside = |at: &usize| self.gap(*at).is_some_and(|gap| !gap.contains('\n'));
+        let others = (0..index - 1).rev().take_while(is_inside);
+        let start = others.last().unwrap_or(index - 1);
+        let label = start..index;
+        label.len() <= MAX_LABEL_WORDS
+            && self.clues[label.clone()].contains(&Some(Clue::Other))
+            && !label.into_iter().any(|at| self.names_code(at))
+    }
+
     /// Returns the end of the words that belong together, and their look.
     fn next_candidate(&self, at: usize) -> (usize, Look) {
         let groups = self.digit_groups(at);
@@ -367,10 +385,12 @@ impl<'a> SplitText<'a> {
             && !self.other_precedes(index)
     }
 
-    /// True if a word for something else follows `range`, or is one of two before it.
+    /// True if a word for something else follows `range`, is one of two before it, or is in the
+    /// cell before.
     fn is_beside_other(&self, range: &Range<usize>) -> bool {
         let start = range.start;
         self.other_follows(range.end - 1)
+            || self.is_labelled_other(start)
             || (self.other_precedes(start) && !(self.is_used(start) && self.is_before_as(range)))
             || self.other_precedes(start.saturating_sub(1))
     }
@@ -474,6 +494,7 @@ impl<'a> SplitText<'a> {
                 .all(|b| b.is_ascii_alphanumeric() || b"- ".contains(&b))
             || !before.ends_with('\n')
             || !(after.is_empty() || after.starts_with('\n'))
+            || self.is_labelled_other(range.start)
         {
             return false;
         }
