@@ -130,8 +130,9 @@ fn add_headers<'a>(mut message: MessageBuilder<'a>, email: &'a Email) -> Message
         Some(at) => message.date(at.as_second()),
         None => message.header("Date", Raw::new(&*sent.raw)),
     };
-    let id = match header_token(summary.message_id.trim_matches(['<', '>'])) {
-        id if id.is_empty() => {
+    let message_id = summary.message_id.trim_matches(['<', '>']);
+    let id = match header_token(message_id) {
+        id if id.is_empty() || id != message_id => {
             utf8_percent_encode(summary.id.as_str(), NOT_IN_MESSAGE_ID).to_string()
         }
         id => id,
@@ -378,7 +379,7 @@ mod tests {
         ] {
             assert_eq!(message_id(serde_json::json!({"id": id})), expected);
         }
-        let unreadable = serde_json::json!({"id": "a", "message_id": "<\u{fc}>"});
+        let unreadable = serde_json::json!({"id": "a", "message_id": "<\u{fc}@x.example>"});
         assert_eq!(message_id(unreadable), "a");
     }
 

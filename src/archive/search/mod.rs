@@ -278,23 +278,18 @@ impl Archive {
             }
             _ => false,
         };
-        let (mut matching, mut unknown) = (Vec::new(), Vec::new());
+        let mut matching = Vec::new();
         for node in nodes.iter().filter(|node| !is_unknown(node)) {
             let alone = Query {
                 filter: node.clone(),
                 sort: query.sort,
             };
             let most = &MatchCount::Exactly(0);
-            if is_single || self.count_matches(&alone, 1, cancel)?.as_ref() == Some(most) {
-                unknown.push(node);
-            } else {
+            if !is_single && self.count_matches(&alone, 1, cancel)?.as_ref() != Some(most) {
                 matching.push(node);
+                continue;
             }
-        }
-        let with_names = unknown.len() <= nearest::MAX_MISSPELLED;
-        for node in unknown {
-            let nearest =
-                |connection: &Connection| nearest::find_nearest(node, with_names, connection);
+            let nearest = |connection: &Connection| nearest::find_nearest(node, connection);
             let nearest = self.connections.read_cancellable(cancel, nearest)?;
             unmatched.nearest.extend(nearest.into_iter().flatten());
             if !is_single {

@@ -27,9 +27,6 @@ const MIN_DIGITS: usize = 3;
 const MAX_DIGITS: usize = 10;
 /// Fewer words are searched for as they are.
 const MIN_PASTED_WORDS: usize = 3;
-/// Of more conditions that match nothing, none is taken for a misspelled name:
-/// a pasted text has many such words, and the search for names takes longest.
-pub(super) const MAX_MISSPELLED: usize = 4;
 /// Names that are offered for one word.
 const MAX_NAMES: usize = 2;
 
@@ -66,12 +63,8 @@ impl Unmatched {
 }
 
 /// Finds what the text of a condition may mean: a date, the same number in another form,
-/// or, if `with_names`, the recipients that it is nearest to.
-pub(super) fn find_nearest(
-    node: &Node,
-    with_names: bool,
-    connection: &Connection,
-) -> Result<Vec<String>> {
+/// or the recipients that it is nearest to.
+pub(super) fn find_nearest(node: &Node, connection: &Connection) -> Result<Vec<String>> {
     let Node::Term(term) = node else {
         return Ok(Vec::new());
     };
@@ -81,10 +74,7 @@ pub(super) fn find_nearest(
     if let Some(number) = find_number(term, connection)? {
         return Ok(vec![number]);
     }
-    if with_names {
-        return find_recipients(term, connection);
-    }
-    Ok(Vec::new())
+    find_recipients(term, connection)
 }
 
 /// Finds the only address or number in the words of a pasted text, among those that

@@ -52,13 +52,18 @@ impl Screen {
         self.rows[y].set_cell(x, cell);
     }
 
-    /// Erases changed rows from their first cluster on: the rest is written again.
+    /// Erases changed rows from their first cluster on, the shown one or the new one:
+    /// the rest is written again.
     ///
     /// A terminal may give a cluster (Devanagari, Thai, a flag) more columns than it has here, so
-    /// that part of it stays when only the cells that changed are written.
+    /// that part of it stays when only the cells that changed are written. Or it gives it fewer,
+    /// and what was there stays beside it.
     pub(super) fn erase_clusters(&mut self) {
-        for row in &mut self.rows {
-            row.erased_from = row.first_cluster.filter(|_| row.is_changed());
+        for row in self.rows.iter_mut().filter(|row| row.is_changed()) {
+            let shows_text =
+                |start: &usize| row.shown_hashes.iter().skip(*start).any(|it| *it != 0);
+            let columns = [row.first_cluster, row.find_cluster().filter(shows_text)];
+            row.erased_from = columns.into_iter().flatten().min();
             if let Some(start) = row.erased_from {
                 row.mark_text_changed(start);
             }

@@ -304,7 +304,11 @@ fn pane_beside_another_is_scrolled_by_margins() {
 
 #[test]
 fn cluster_is_drawn_on_blank_cells() {
-    assert_eq!(last_written(&[&["abc"], &["👩🏽c"]]), "\x1b[1H  \x1b[1G👩🏽");
+    let on_blank = "  \x1b[1G👩🏽\x1b[3Gc";
+    let written = last_written(&[&["", "b"], &["👩🏽c", "b"]]);
+    assert_eq!(written, format!("\x1b[1H{on_blank}"));
+    let written = last_written(&[&["abc"], &["👩🏽c"]]);
+    assert_eq!(written, format!("\x1b[1H\x1b[K{on_blank}"));
 }
 
 #[test]

@@ -473,10 +473,9 @@ fn recipients_near_misspelled_one_are_found() {
         ("I never got 004711 nor 815", ""),
         ("I never got ORD-9999", ""),
         (
-            "I never got parcel 4711 yesterday sadly",
-            "004711 on:yesterday",
+            "never got your parcel via s.garzia@example.com there",
+            "s.garcia@example.com",
         ),
-        ("I never got parcels stephann sent", ""),
     ] {
         let cancel = CancellationToken::default();
         let found = archive.find_unmatched(&parsed(text), &cancel).unwrap();
