@@ -130,7 +130,7 @@ fn add_headers<'a>(mut message: MessageBuilder<'a>, email: &'a Email) -> Message
         Some(at) => message.date(at.as_second()),
         None => message.header("Date", Raw::new(&*sent.raw)),
     };
-    let message_id = summary.message_id.trim_matches(['<', '>']);
+    let message_id = summary.message_id.trim().trim_matches(['<', '>']);
     let id = match header_token(message_id) {
         id if id.is_empty() || id != message_id => {
             utf8_percent_encode(summary.id.as_str(), NOT_IN_MESSAGE_ID).to_string()

@@ -260,16 +260,27 @@ mod tests {
     #[test]
     fn number_beside_its_label_is_not_masked() {
         let code = "<p>Your sign-in code is 739418.</p>";
-        let spread = "<div style='display:flex;justify-content:space-between'>";
+        let row = |label| format!("{code}<table border=1><tr><td>{label}<td>482133</table>");
+        let wide = "<table border=1><tr><td>Order number<td>482133<tr><td>The name of the shop<td>Acme</table>";
         for html in [
-            format!("{code}{spread}<span>Order</span><span>482133</span></div>"),
-            format!("{code}<table border=1><tr><td>Order number<td>482133</table>"),
+            format!(
+                "{code}<div style='display:flex;justify-content:space-between'><span>Order</span><span>482133</span></div>"
+            ),
+            row("Order number"),
+            format!("{code}{wide}"),
         ] {
             let text = masked(&html, 80);
             assert!(
                 text.contains("482133") && !text.contains("739418"),
                 "{text}"
             );
+        }
+        for label in [
+            "Sign-in code",
+            "To sign in to your account",
+            "Code for your order",
+        ] {
+            assert!(!masked(&row(label), 80).contains("482133"), "{label}");
         }
     }
 

@@ -242,7 +242,7 @@ impl<'a> SplitText<'a> {
     /// True if the short label in the cell before says that a number is not a code:
     /// `Order number | 482133`.
     fn is_labelled_other(&self, index: usize) -> bool {
-        if index == 0 || self.gap(index - 1) != Some(" \n") {
+        if index == 0 || !self.gap(index - 1).is_some_and(is_cell_end) {
             return false;
         }
         let is_inside = |at: &usize| self.gap(*at).is_some_and(|gap| !gap.contains('\n'));
@@ -516,6 +516,12 @@ impl<'a> SplitText<'a> {
 /// True if a sentence or a line ends between two words.
 fn ends_sentence(gap: &str) -> bool {
     gap.contains(['\n', '.', ';', '!', '?'])
+}
+
+/// True for a gap between two cells of a row, of which each second blank is a line end.
+fn is_cell_end(gap: &str) -> bool {
+    let blanks = gap.strip_suffix(' ').unwrap_or(gap);
+    !blanks.is_empty() && blanks.replace(" \n", "").is_empty()
 }
 
 /// True for what is before an item of a list, and between two of them.

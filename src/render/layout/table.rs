@@ -90,7 +90,7 @@ pub(super) fn lay_out_rows(
     let grid = || cut_or_widen(rows, &natural, headed, width);
     if has_records && !only_images {
         let lines = grid();
-        // Without columns, rows of many values are not told apart.
+        // Rows of many values are hard to read without columns.
         let is_aligned =
             natural.len() >= MIN_GRID_COLUMNS && lines.iter().flatten().all(|line| !line.wide);
         if is_aligned || !are_regular || !rows.iter().all(|row| fits_alone(row, width)) {
