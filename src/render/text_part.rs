@@ -34,8 +34,8 @@ pub(super) struct TextPart {
 impl TextPart {
     /// Parses sanitized text.
     pub(super) fn parse(source: &str) -> Self {
-        let lines: Vec<(usize, &str)> = source.lines().map(strip_quotes).collect();
-        let flowed = is_flowed(&lines);
+        let lines = source.lines().map(strip_quotes);
+        let flowed = is_flowed(lines.clone());
         let mut paragraphs: Vec<(usize, String)> = Vec::new();
         let mut continues = false;
         for (depth, line) in lines {
@@ -44,6 +44,9 @@ impl TextPart {
                     text.push_str(line);
                 }
                 _ => paragraphs.push((depth, line.to_owned())),
+            }
+            if paragraphs.len() > MAX_LINES {
+                break;
             }
             continues = flowed && line.ends_with(' ') && line != "-- ";
         }
@@ -152,9 +155,8 @@ fn strip_quotes(line: &str) -> (usize, &str) {
 ///
 /// The service does not pass on the header that says so, hence a guess: mail programs break flowed
 /// lines close to column 72, while accidental trailing spaces follow lines of any length.
-fn is_flowed(lines: &[(usize, &str)]) -> bool {
+fn is_flowed<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> bool {
     let soft = lines
-        .iter()
         .filter(|(_, line)| line.ends_with(' ') && *line != "-- ")
         .map(|(_, line)| line.width());
     let (near, all) = soft.fold((0, 0), |(near, all), width| {

@@ -1,6 +1,7 @@
 //! Text for people: sanitised, measured, wrapped, with numbers and durations.
 
 pub(crate) mod ascii;
+mod code_words;
 pub(crate) mod format;
 pub(crate) mod hash;
 pub(crate) mod json;

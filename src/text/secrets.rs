@@ -4,12 +4,11 @@
 //! invoices stay readable. The words are in `assets/code_words.txt`.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::code_words::{Clue, ClueWords};
 use super::secret_urls::find_secret_urls;
 
 /// A code is at most this many words away from a word for it.
@@ -18,9 +17,6 @@ const MAX_DISTANCE: usize = 6;
 /// Six digits are at most this many words behind a long word for a code,
 /// in the same paragraph.
 const MAX_LONG_DISTANCE: usize = 25;
-
-/// Letters of a long word for a code, without its spaces.
-const MIN_LONG_WORD: usize = 8;
 
 /// An unusual code is at most this many words behind a word for it.
 const MAX_UNUSUAL_DISTANCE: usize = 3;
@@ -41,29 +37,13 @@ const GROUP_SEPARATORS: &str =
 /// Only the start of a text, of a notification all, is searched for codes.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// The meaning of a word of `assets/code_words.txt` for the number beside the word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Clue {
-    /// The number is a one-time code.
-    Code,
-    /// The number is a one-time code, by a long word such as `Bestätigungscode` or by
-    /// several words.
-    LongCode,
-    /// The number beside these words is a code: "482913 to sign in".
-    Purpose,
-    /// The number between "use" or "enter" and these words is a code: "Enter 482913 to
-    /// continue"; another one may be an amount.
-    PurposeOfUse,
-    /// It is something else: an order, a coupon.
-    Other,
-}
-
 /// The possible kind of a run of words, by its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// A code: digits, or digits and capitals.
     Code,
-    /// A code, if the word for it is beside it: `a8f3k2x`, `BXKQZT`, twelve digits.
+    /// A code, if the word for it is beside it: `a8f3k2x`, `BXKQZT`, twelve digits,
+    /// `8h3k-22lm-9qwe-71az`.
     Unusual,
     /// No code: a word, a date, a phone number.
     Other,
@@ -352,7 +332,11 @@ impl<'a> SplitText<'a> {
         let is_half = words.len() == 2 && words[0].1.len() == words[1].1.len();
         let is_number = digits == count && (words.len() == 1 || is_half);
         let is_unusual = is_mixed || is_number || range.len() == 1 && has_no_vowels;
-        if is_ascii && is_unusual && UNUSUAL_LENGTHS.contains(&count) {
+        let is_key = range.len() >= 3
+            && (3..=6).contains(&words[0].1.len())
+            && words.iter().all(|(_, word)| word.len() == words[0].1.len())
+            && digits >= 2;
+        if is_ascii && (is_key || is_unusual && UNUSUAL_LENGTHS.contains(&count)) {
             Look::Unusual
         } else {
             Look::Other
@@ -472,7 +456,9 @@ impl<'a> SplitText<'a> {
         last.is_some_and(|last| {
             last.len() == code.len()
                 && code.contains(|c: char| c.is_ascii_digit())
-                && self.text[last.end..bytes.start].chars().all(is_list_sign)
+                && trim_ordinal(&self.text[last.end..bytes.start])
+                    .chars()
+                    .all(is_list_sign)
         })
     }
 
@@ -485,7 +471,7 @@ impl<'a> SplitText<'a> {
             || code.matches('-').count() > 1
             || (code.contains('-') && !code.bytes().any(|b| b.is_ascii_lowercase()));
         let is_sign = |c: char| is_list_sign(c) && c != '\n';
-        let before = self.text[..bytes.start].trim_end_matches(is_sign);
+        let before = trim_ordinal(&self.text[..bytes.start]).trim_end_matches(is_sign);
         let after = self.text[bytes.end..].trim_start_matches([' ', '\t']);
         if !looks_random
             || !(5..=40).contains(&code.len())
@@ -529,6 +515,18 @@ fn is_list_sign(c: char) -> bool {
     c.is_whitespace() || "•*-·◦▪,".contains(c)
 }
 
+/// Returns `text` without the number of an item of a list at its end: `1.`, `2)`, or `3` in
+/// a cell of its own.
+fn trim_ordinal(text: &str) -> &str {
+    let item = text.trim_end_matches([' ', '\n', '.', ')']);
+    let before = item.trim_end_matches(|c: char| c.is_ascii_digit());
+    let start = before.trim_end_matches(' ');
+    let is_ordinal = matches!(item.len() - before.len(), 1 | 2)
+        && item.len() + 1 < text.len()
+        && (start.is_empty() || start.ends_with('\n'));
+    if is_ordinal { start } else { text }
+}
+
 /// Splits a number with dots, or with commas of other scripts, into its groups of digits,
 /// each with its first byte.
 fn split_number(word: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -541,55 +539,6 @@ fn split_number(word: &str) -> impl Iterator<Item = (usize, &str)> {
         start += part.len();
         (at, part.trim_end_matches(|c| is_number && is_sign(c)))
     })
-}
-
-/// The words and phrases of `assets/code_words.txt`, without spaces.
-///
-/// In a script without spaces, each character of a phrase is a word.
-struct ClueWords {
-    phrases: HashMap<String, Clue>,
-    /// The first words of phrases of several words.
-    first_words: HashSet<String>,
-    /// The most words of a phrase.
-    longest: usize,
-}
-
-impl ClueWords {
-    fn load() -> &'static Self {
-        static WORDS: OnceLock<ClueWords> = OnceLock::new();
-        WORDS.get_or_init(|| {
-            let mut words = Self {
-                phrases: HashMap::with_capacity(512),
-                first_words: HashSet::new(),
-                longest: 1,
-            };
-            let mut clue = Clue::Code;
-            for line in include_str!("../../assets/code_words.txt").lines() {
-                match line {
-                    "[code]" => clue = Clue::Code,
-                    "[purpose]" => clue = Clue::Purpose,
-                    "[purpose of use]" => clue = Clue::PurposeOfUse,
-                    "[other]" => clue = Clue::Other,
-                    _ => {}
-                }
-                let list = line.split_once(": ").filter(|_| !line.starts_with('#'));
-                for phrase in list.iter().flat_map(|(_, list)| list.split(", ")) {
-                    let parts: Vec<&str> = phrase.unicode_words().collect();
-                    if parts.len() > 1 {
-                        words.first_words.insert(parts[0].to_owned());
-                    }
-                    words.longest = words.longest.max(parts.len());
-                    let phrase = parts.concat();
-                    let clue = match clue {
-                        Clue::Code if phrase.chars().count() >= MIN_LONG_WORD => Clue::LongCode,
-                        clue => clue,
-                    };
-                    words.phrases.insert(phrase, clue);
-                }
-            }
-            words
-        })
-    }
 }
 
 #[cfg(test)]

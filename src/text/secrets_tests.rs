@@ -77,6 +77,8 @@ fn other_numbers_stay() {
         "The code in PR 48213 and in PR #48213",
         "Passcode for Meeting ID: 845 1234 5678",
         "Your code: call +49 30 1234 5678 or 0800 123 4567",
+        "Codes: 4 of 10\n\n1. Sign in\n2. Pay 4821.50",
+        "Your code is above.\n1. Open build 4821-22",
         "Codes of 21.11.26, 21-11-26 and 192.168.100.100",
         "Rate the code: 1 2 3 4 5",
         "Your code is BELOW, the code is UNIVERSAL",
@@ -146,13 +148,35 @@ fn codes_in_unusual_forms_are_masked() {
 }
 
 #[test]
-fn every_line_of_the_word_list_is_read() {
-    let words = ClueWords::load();
-    let clue = |phrase: &str| words.phrases.get(phrase).copied();
-    assert_eq!(clue("mã"), Some(Clue::Code));
-    assert_eq!(clue("onetimepassword"), Some(Clue::LongCode));
-    assert_eq!(clue("쿠폰"), Some(Clue::Other));
-    assert!((3..=8).contains(&words.longest), "{}", words.longest);
+fn numbered_codes_are_masked() {
+    for [one, two] in [["a1b2c-d3e4f", "g5h6i-j7k8l"], ["4829 1300", "5831 2290"]] {
+        for list in [
+            "1. {one}\n2. {two}\n",
+            "1) {one} \n \n \n6) {two}\n",
+            " 9. {one}\n10. {two}\n",
+            "1 \n{one} \n2 \n{two} \n\n",
+        ] {
+            let codes = list.replace("{one}", one).replace("{two}", two);
+            let text = format!("Here are your recovery codes.\n{codes}Order 4821\n");
+            let masked = mask_secrets(&text);
+            assert!(!masked.contains(one) && !masked.contains(two), "{masked}");
+            assert!(masked.contains("Order 4821"), "{masked}");
+        }
+    }
+}
+
+#[test]
+fn long_keys_are_masked() {
+    for key in [
+        "8H3K-22LM-9QWE-71AZ-XX12-PL0K",
+        "8h3k-22lm-9qwe-71az-xx12-pl0k",
+    ] {
+        assert_secret(&format!("Recovery key: {key}"), key);
+        assert_secret(
+            &format!("Save this recovery key somewhere safe.\n{key}\n"),
+            key,
+        );
+    }
 }
 
 #[test]
