@@ -448,14 +448,14 @@ impl<'a> SplitText<'a> {
                 .any(|index| self.names_code(index))
     }
 
-    /// True if `range` has a digit and the length of the code before it,
+    /// True if `range` looks random and has the length of the code before it,
     /// and between them is nothing but the sign of a list.
     fn continues_list(&self, range: &Range<usize>, last: Option<&Range<usize>>) -> bool {
         let bytes = self.bytes(range);
         let code = &self.text[bytes.clone()];
         last.is_some_and(|last| {
             last.len() == code.len()
-                && code.contains(|c: char| c.is_ascii_digit())
+                && looks_random(code)
                 && trim_ordinal(&self.text[last.end..bytes.start])
                     .chars()
                     .all(is_list_sign)
@@ -467,13 +467,10 @@ impl<'a> SplitText<'a> {
     fn is_alone_below_code_word(&self, range: Range<usize>) -> bool {
         let bytes = self.bytes(&range);
         let code = &self.text[bytes.clone()];
-        let looks_random = code.bytes().any(|b| b.is_ascii_digit())
-            || code.matches('-').count() > 1
-            || (code.contains('-') && !code.bytes().any(|b| b.is_ascii_lowercase()));
         let is_sign = |c: char| is_list_sign(c) && c != '\n';
         let before = trim_ordinal(&self.text[..bytes.start]).trim_end_matches(is_sign);
         let after = self.text[bytes.end..].trim_start_matches([' ', '\t']);
-        if !looks_random
+        if !looks_random(code)
             || !(5..=40).contains(&code.len())
             || !code
                 .bytes()
@@ -508,6 +505,13 @@ fn ends_sentence(gap: &str) -> bool {
 fn is_cell_end(gap: &str) -> bool {
     let blanks = gap.strip_suffix(' ').unwrap_or(gap);
     !blanks.is_empty() && blanks.replace(" \n", "").is_empty()
+}
+
+/// True for text with digits, or with hyphens as between the parts of a code.
+fn looks_random(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_digit())
+        || text.matches('-').count() > 1
+        || (text.contains('-') && !text.bytes().any(|b| b.is_ascii_lowercase()))
 }
 
 /// True for what is before an item of a list, and between two of them.

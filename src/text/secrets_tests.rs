@@ -149,7 +149,11 @@ fn codes_in_unusual_forms_are_masked() {
 
 #[test]
 fn numbered_codes_are_masked() {
-    for [one, two] in [["a1b2c-d3e4f", "g5h6i-j7k8l"], ["4829 1300", "5831 2290"]] {
+    for [one, two] in [
+        ["a1b2c-d3e4f", "g5h6i-j7k8l"],
+        ["4829 1300", "5831 2290"],
+        ["abcd-efgh-ijkl", "mnop-qrst-uvwx"],
+    ] {
         for list in [
             "1. {one}\n2. {two}\n",
             "1) {one} \n \n \n6) {two}\n",
