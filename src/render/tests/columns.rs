@@ -313,3 +313,24 @@ fn labels_and_values_below_each_other_stay() {
     let lines = ["Shipping address:", "Billing address:", "See below", "None"];
     assert_eq!(shown_text(&html, 80), lines);
 }
+
+#[test]
+fn gap_follows_texts_that_were_beside_each_other() {
+    let cell = |name: &str| format!("<td>{name}<br>of the transfer");
+    let row = |one: &str, other: &str| format!("<tr>{}{}", cell(one), cell(other));
+    let html = format!(
+        "<table>{}{}</table><div>Total</div>",
+        row("Number", "Arrival at the bank"),
+        row("Sender", "Receiver at the bank")
+    );
+    let below = |name: &str| [name.to_owned(), "of the transfer".to_owned(), String::new()];
+    let names = [
+        "Number",
+        "Arrival at the bank",
+        "Sender",
+        "Receiver at the bank",
+    ];
+    let mut lines: Vec<String> = names.into_iter().flat_map(below).collect();
+    lines.push("Total".to_owned());
+    assert_eq!(shown(&html, 40), lines);
+}
