@@ -34,6 +34,8 @@ struct TableState {
     kind: TableKind,
     /// By column, how many rows a cell above still covers.
     rowspans_left: Vec<usize>,
+    /// The widths that the cells of the last row with some have, in pixels.
+    widths: Vec<Option<f32>>,
 }
 
 /// A cell of a row that is not merged yet.
@@ -56,6 +58,7 @@ impl BlockBuilder<'_> {
             number: self.table_count,
             kind: self.table_kind(id),
             rowspans_left: Vec::new(),
+            widths: Vec::new(),
         };
         let mut inner = context;
         if self.has_column_background(id) {
@@ -137,7 +140,7 @@ impl BlockBuilder<'_> {
         nodes.retain(|child| {
             self.dom.is_element(*child) && self.styles[*child].display != Display::None
         });
-        let widths = self.share_width(&nodes, context.available_width);
+        let widths = self.share_width(&nodes, context.available_width, &mut table.widths);
         let has_content = |cell: &&NodeId| self.shows_content(**cell);
         let rules = context.rules && nodes.iter().filter(has_content).count() < 2;
         let mut cells = Vec::new();
@@ -251,15 +254,20 @@ impl BlockBuilder<'_> {
             })
     }
 
-    /// Divides the width of a row by the widths and letters of its cells.
-    fn share_width(&self, cells: &[NodeId], total: f32) -> Vec<f32> {
-        let requested: Vec<Option<f32>> = cells
+    /// Divides the width of a row by the widths of its cells, or of those `above`, and by letters.
+    fn share_width(&self, cells: &[NodeId], total: f32, above: &mut Vec<Option<f32>>) -> Vec<f32> {
+        let mut requested: Vec<Option<f32>> = cells
             .iter()
             .map(|id| {
                 let style = &self.styles[*id];
                 style.px(style.width, total).filter(|px| *px > 0.0)
             })
             .collect();
+        if requested.iter().any(Option::is_some) {
+            above.clone_from(&requested);
+        } else if above.len() == requested.len() {
+            requested.clone_from(above);
+        }
         let taken: f32 = requested.iter().flatten().sum();
         let rest = (total - taken).max(0.0);
         #[expect(clippy::cast_precision_loss, reason = "an estimate of widths")]

@@ -334,3 +334,12 @@ fn gap_follows_texts_that_were_beside_each_other() {
     lines.push("Total".to_owned());
     assert_eq!(shown(&html, 40), lines);
 }
+
+#[test]
+fn rows_without_widths_have_those_above() {
+    let rows = [("width=50%", "Number"), ("", "Name and address")]
+        .map(|(width, one)| format!("<tr><td {width}>{one}<br>1234<td {width}>Date<br>2 June"));
+    let lines = shown(&format!("<table width=600>{}</table>", rows.concat()), 120);
+    let starts: Vec<_> = lines.iter().filter_map(|line| line.find("Date")).collect();
+    assert_eq!(starts, [62, 62], "{lines:?}");
+}
