@@ -343,3 +343,13 @@ fn rows_without_widths_have_those_above() {
     let starts: Vec<_> = lines.iter().filter_map(|line| line.find("Date")).collect();
     assert_eq!(starts, [62, 62], "{lines:?}");
 }
+
+#[test]
+fn break_after_a_float_ends_its_line() {
+    let row = |name: &str, amount: &str| format!("{name}<span style=float:right>{amount}</span>");
+    let [total, tax] = [row("Total", "$5"), row("Tax", "$1")];
+    assert_shown(&format!("{total}<br>{tax}"), &["Total  $5", "Tax    $1"]);
+    let lines = ["Total  $5", "", "Tax    $1"];
+    assert_shown(&format!("{total}<br><br>{tax}"), &lines);
+    assert_shown(&format!("<div>{total}</div><br>{tax}"), &lines);
+}
