@@ -53,6 +53,7 @@ impl<'a> BlockBuilder<'a> {
             };
             if joins && self.join_short_lines(Some(&mut before), first + 1, 0.0) {
                 (self.cursor, self.float_row) = (below, None);
+                self.has_joined_line = true;
                 self.output.blocks[first].bottom = bottom;
             }
         }

@@ -47,6 +47,8 @@ pub(super) struct BlockBuilder<'a> {
     pub(super) prefixes: Arc<[LinePrefix]>,
     pub(super) item_count: u32,
     pub(super) float_row: Option<FloatRow>,
+    /// A float has joined the line, which is a block already.
+    pub(super) has_joined_line: bool,
     /// The last item number of each list.
     pub(super) list_numbers: HashMap<NodeId, i32>,
     pub(super) table_count: u32,
@@ -80,6 +82,7 @@ impl<'a> BlockBuilder<'a> {
             prefixes: Arc::from([]),
             item_count: 0,
             float_row: None,
+            has_joined_line: false,
             list_numbers: HashMap::new(),
             table_count: 0,
             piece_count: 0,
@@ -434,7 +437,7 @@ impl<'a> BlockBuilder<'a> {
     /// Ends the line at a `<br>`; an empty line takes up the height of a line too.
     pub(super) fn break_line(&mut self, context: LayoutContext) {
         self.line_breaks = self.line_breaks.wrapping_add(1);
-        if !self.line.occupied {
+        if !self.line.occupied && !self.has_joined_line {
             self.cursor.advance(context.strut);
         }
         self.line.treat_image_as_text();
@@ -444,6 +447,7 @@ impl<'a> BlockBuilder<'a> {
     /// Ends the line, if there is one, and adds its paragraph.
     pub(super) fn end_line(&mut self, context: LayoutContext) {
         let line = std::mem::take(&mut self.line);
+        self.has_joined_line = false;
         if !line.occupied {
             return;
         }

@@ -15,7 +15,7 @@ use crate::text::width::DisplayWidth as _;
 pub(super) const MAX_VALUE_WIDTH: usize = 48;
 
 /// A text of more lines does not fit in a row.
-pub(super) const MAX_CELL_LINES: usize = 6;
+const MAX_CELL_LINES: usize = 6;
 
 /// Cells up to this width can be amounts beside a text of several lines.
 pub(super) const MAX_AMOUNT_WIDTH: usize = 16;
@@ -31,6 +31,9 @@ const MAX_LABELS: usize = 64;
 
 /// A label of so many columns, as each row of its table has one.
 const MAX_LABEL_WIDTH: usize = 24;
+
+/// Prose beside a label up to this width has enough columns left.
+const MAX_PROSE_LABEL_WIDTH: usize = 20;
 
 /// Rows after these do not decide about a table.
 const MAX_EXAMINED_ROWS: usize = 50;
@@ -50,11 +53,12 @@ pub(super) enum TableKind {
 ///
 /// Receipts have a table for each item.
 pub(super) fn join_tables_of_amounts(blocks: &mut [Block]) {
+    let is_value = |cell: &TableCell| cell.paragraphs.iter().all(|line| !line.images_only);
     // By table, the columns of its cells, if all rows have the same.
     let mut shapes: HashMap<u32, Option<Vec<usize>>> = HashMap::new();
     for block in &*blocks {
         if let BlockKind::TableRow { table, cells, .. } = &block.kind {
-            let has_amount = matches!(&cells[..], [_, .., last] if last.align_right || last.paragraphs.iter().all(is_amount));
+            let has_amount = matches!(&cells[..], [_, .., last] if (last.align_right && is_value(last)) || last.paragraphs.iter().all(is_amount));
             let shape = has_amount.then(|| cells.iter().map(|cell| cell.column).collect());
             let known = shapes.entry(*table).or_insert_with(|| shape.clone());
             known.take_if(|known| Some(&*known) != shape.as_ref());
@@ -99,6 +103,39 @@ pub(super) fn are_amounts(blocks: &[Block]) -> bool {
 /// or the other way round.
 pub(super) fn is_price(blocks: &[Block]) -> bool {
     blocks.len() == 1 || are_amounts(blocks)
+}
+
+/// Returns how wide the name of an item can be in a row that ends with a cell.
+pub(super) fn max_name_width(last: &[Block]) -> usize {
+    if are_amounts(last) {
+        MAX_VALUE_WIDTH * 2
+    } else {
+        MAX_VALUE_WIDTH
+    }
+}
+
+/// Returns the width of the widest line of a cell of lines of text,
+/// zero for a picture; `None` if its content does not belong in a row.
+///
+/// A button below other lines belongs to a card, unless the cell `is_labelled`.
+pub(super) fn text_width(blocks: &[Block], is_labelled: bool) -> Option<usize> {
+    if let [picture] = blocks
+        && picture.is_images_only()
+    {
+        return Some(0);
+    }
+    if blocks.len() > MAX_CELL_LINES {
+        return None;
+    }
+    let width = |block: &Block| {
+        let line = block.as_paragraph()?;
+        let is_value = !line.has_button() || blocks.len() == 1 || is_labelled;
+        (!line.images_only && !line.preformatted && is_value).then(|| line.width())
+    };
+    blocks
+        .iter()
+        .map(width)
+        .try_fold(0, |widest, width| Some(widest.max(width?)))
 }
 
 impl BlockBuilder<'_> {
@@ -196,7 +233,7 @@ impl BlockBuilder<'_> {
             (TableKind::Labels, Some([label, value])) => {
                 label.len() == 1
                     && width(label) <= MAX_LABEL_WIDTH
-                    && width(value) <= MAX_VALUE_WIDTH
+                    && (width(value) <= MAX_VALUE_WIDTH || width(label) <= MAX_PROSE_LABEL_WIDTH)
             }
             (TableKind::Data, Some(cells)) => {
                 cells.len() >= 2

@@ -291,9 +291,12 @@ impl LineBox {
             if let Some(first) = self.runs.first_mut() {
                 first.text = first.text.trim_start_matches(is_trimmed).into();
             }
-            // Spaces on both sides keep a text apart, and so does a single one.
+            // Spaces on both sides keep a text apart, and so does a single one, unless it is part
+            // of a table in a monospace font.
             let indent: usize = leading.chars().map(indent_columns).sum();
-            let is_indent = indent > leading.matches(' ').count() + 1 && !ends_blank;
+            let is_code = self.runs.iter().all(|run| run.style.role == SpanRole::Code);
+            let is_indent =
+                (is_code || indent > leading.matches(' ').count() + 1) && indent > 0 && !ends_blank;
             if is_indent && self.has_text && self.starts_left {
                 let text = "\u{A0}".repeat(indent.min(MAX_INDENT)).into();
                 let style = SpanStyle::default();

@@ -9,6 +9,7 @@ use crate::render::css::{
 };
 use crate::render::html::NodeId;
 use crate::text::sanitize::sanitize_block;
+use crate::text::width::DisplayWidth as _;
 
 /// Deeper quotes and lists get no more prefixes.
 const MAX_PREFIXES: usize = 8;
@@ -63,10 +64,27 @@ impl BlockBuilder<'_> {
         if self.dom.tag_name(id) == "dd" && style.margin_px(LEFT, context.available_width) > 0.0 {
             return Some("  ".to_owned());
         }
+        if self.is_list(id) && self.dom.node(id).parent.is_some_and(|it| self.is_list(it)) {
+            return Some(self.item_indent());
+        }
         let level = hanging_level(style, context)?;
         let written = self.written_marker(id);
         (level > 0 || written.is_some())
             .then(|| "  ".repeat(level) + written.as_deref().unwrap_or_default())
+    }
+
+    fn is_list(&self, id: NodeId) -> bool {
+        matches!(self.dom.tag_name(id), "ul" | "ol" | "menu" | "dir")
+    }
+
+    /// Returns the indent of a list that is beside the items of another list, as Outlook writes it.
+    fn item_indent(&self) -> String {
+        let above = self.output.blocks.last().map(|block| &block.prefixes);
+        let width = match above.and_then(|prefixes| prefixes.get(self.prefixes.len())) {
+            Some(LinePrefix::ListItem { marker, .. }) => marker.width(),
+            Some(LinePrefix::Quote) | None => 2,
+        };
+        " ".repeat(width)
     }
 
     /// Returns the marker of a list item with its space, and counts the item.
@@ -119,7 +137,7 @@ impl BlockBuilder<'_> {
         };
         let mut classes = attribute("class").split_ascii_whitespace();
         (name == "blockquote" && !is_indent())
-            || (name == "div" && classes.any(|class| class == "yahoo_quoted"))
+            || (name == "div" && classes.any(|it| matches!(it, "yahoo_quoted" | "EmailQuote")))
             || (name == "div" && self.is_quote_box(id, style))
     }
 

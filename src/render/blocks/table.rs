@@ -3,7 +3,7 @@
 use super::builder::BlockBuilder;
 use super::context::LayoutContext;
 use super::data_table::{
-    MAX_AMOUNT_WIDTH, MAX_CELL_LINES, MAX_VALUE_WIDTH, TableKind, are_amounts, is_price,
+    MAX_AMOUNT_WIDTH, MAX_VALUE_WIDTH, TableKind, are_amounts, is_price, max_name_width, text_width,
 };
 use super::image::has_alt;
 use super::{Block, BlockKind, Column, Paragraph, TableCell};
@@ -15,6 +15,9 @@ use crate::text::sanitize::sanitize_block;
 
 /// A cell up to this width can be a label beside a text.
 const MAX_LABEL_WIDTH: usize = 12;
+
+/// A picture up to this width leaves half of a narrow screen to the text beside it.
+const MAX_PICTURE_WIDTH: usize = 18;
 
 /// Lines of one text are closer, in pixels.
 const MAX_LINE_GAP_PX: f32 = 10.0;
@@ -31,6 +34,8 @@ struct TableState {
     kind: TableKind,
     /// By column, how many rows a cell above still covers.
     rowspans_left: Vec<usize>,
+    /// The widths that the cells of the last row with some have, in pixels.
+    widths: Vec<Option<f32>>,
 }
 
 /// A cell of a row that is not merged yet.
@@ -53,6 +58,7 @@ impl BlockBuilder<'_> {
             number: self.table_count,
             kind: self.table_kind(id),
             rowspans_left: Vec::new(),
+            widths: Vec::new(),
         };
         let mut inner = context;
         if self.has_column_background(id) {
@@ -134,7 +140,7 @@ impl BlockBuilder<'_> {
         nodes.retain(|child| {
             self.dom.is_element(*child) && self.styles[*child].display != Display::None
         });
-        let widths = self.share_width(&nodes, context.available_width);
+        let widths = self.share_width(&nodes, context.available_width, &mut table.widths);
         let has_content = |cell: &&NodeId| self.shows_content(**cell);
         let rules = context.rules && nodes.iter().filter(has_content).count() < 2;
         let mut cells = Vec::new();
@@ -248,15 +254,20 @@ impl BlockBuilder<'_> {
             })
     }
 
-    /// Divides the width of a row by the widths and letters of its cells.
-    fn share_width(&self, cells: &[NodeId], total: f32) -> Vec<f32> {
-        let requested: Vec<Option<f32>> = cells
+    /// Divides the width of a row by the widths of its cells, or of those `above`, and by letters.
+    fn share_width(&self, cells: &[NodeId], total: f32, above: &mut Vec<Option<f32>>) -> Vec<f32> {
+        let mut requested: Vec<Option<f32>> = cells
             .iter()
             .map(|id| {
                 let style = &self.styles[*id];
                 style.px(style.width, total).filter(|px| *px > 0.0)
             })
             .collect();
+        if requested.iter().any(Option::is_some) {
+            above.clone_from(&requested);
+        } else if above.len() == requested.len() {
+            requested.clone_from(above);
+        }
         let taken: f32 = requested.iter().flatten().sum();
         let rest = (total - taken).max(0.0);
         #[expect(clippy::cast_precision_loss, reason = "an estimate of widths")]
@@ -509,8 +520,15 @@ impl BlockBuilder<'_> {
             return has_label || has_time || has_amount || has_signature;
         }
         // Cells of several lines are values of a data table if one of them is an amount. The name
-        // of an item may be longer, if it is the only line of its cell or amounts end the row.
-        let max_name = full.last().map_or(0, |last| max_name_width(blocks(last)));
+        // of an item may be longer, if it is the only line of its cell, amounts end the row, or the
+        // other cells are narrow, such as a check box and a picture.
+        let widest = widths.iter().max().copied().unwrap_or(0);
+        let max_name = match full.last() {
+            Some(last) if widths.iter().sum::<usize>() - widest > MAX_AMOUNT_WIDTH => {
+                max_name_width(blocks(last))
+            }
+            _ => MAX_VALUE_WIDTH * 2,
+        };
         let is_value = |(cell, width): (&&LaidOutCell, &usize)| {
             *width <= max_name || (cell.blocks.len() == 1 && *width <= MAX_VALUE_WIDTH * 2)
         };
@@ -535,15 +553,6 @@ fn is_one_line(blocks: &[Block]) -> bool {
     }
 }
 
-/// Returns how wide the name of an item can be in a row that ends with a cell.
-fn max_name_width(last: &[Block]) -> usize {
-    if are_amounts(last) {
-        MAX_VALUE_WIDTH * 2
-    } else {
-        MAX_VALUE_WIDTH
-    }
-}
-
 /// Whether a cell is the day or the hours of an event, on two short lines.
 fn is_time(lines: &[Block]) -> bool {
     let has_digit = |line: &Paragraph| line.text().contains(|c: char| c.is_ascii_digit());
@@ -560,7 +569,7 @@ fn is_signature(picture: &Block, lines: &[Block]) -> bool {
             .iter()
             .flat_map(Block::paragraphs)
             .any(Paragraph::has_button)
-        && images.all(|image| image.width() <= MAX_LABEL_WIDTH)
+        && images.all(|image| image.width() <= MAX_PICTURE_WIDTH)
         && are_close(lines)
 }
 
@@ -568,28 +577,4 @@ fn is_signature(picture: &Block, lines: &[Block]) -> bool {
 fn are_close(lines: &[Block]) -> bool {
     let mut pairs = lines.array_windows();
     pairs.all(|[one, next]| next.top - one.bottom < MAX_LINE_GAP_PX)
-}
-
-/// Returns the width of the widest line of a cell of lines of text,
-/// zero for a picture; `None` if its content does not belong in a row.
-///
-/// A button below other lines belongs to a card, unless the cell `is_labelled`.
-fn text_width(blocks: &[Block], is_labelled: bool) -> Option<usize> {
-    if let [picture] = blocks
-        && picture.is_images_only()
-    {
-        return Some(0);
-    }
-    if blocks.len() > MAX_CELL_LINES {
-        return None;
-    }
-    let width = |block: &Block| {
-        let line = block.as_paragraph()?;
-        let is_value = !line.has_button() || blocks.len() == 1 || is_labelled;
-        (!line.images_only && !line.preformatted && is_value).then(|| line.width())
-    };
-    blocks
-        .iter()
-        .map(width)
-        .try_fold(0, |widest, width| Some(widest.max(width?)))
 }

@@ -266,6 +266,8 @@ computed_style! {
         /// Lines break at newlines only.
         nowrap: bool = false,
         text_align: TextAlign = TextAlign::Start,
+        /// `text_align` is from an attribute or from `<center>`: tables do not inherit it.
+        is_align_attribute: bool = false,
         rtl: bool = false,
         /// The direction holds for every character.
         bidi_override: bool = false,

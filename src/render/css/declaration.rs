@@ -225,7 +225,9 @@ impl ComputedStyle {
                 self.line_through = line_through || parent.line_through;
             }
             Declaration::TextTransform(case) => self.text_transform = case,
-            Declaration::TextAlign(align) => self.text_align = align,
+            Declaration::TextAlign(align) => {
+                (self.text_align, self.is_align_attribute) = (align, false);
+            }
             Declaration::Rtl(rtl) => self.rtl = rtl,
             Declaration::BidiOverride(value) => self.bidi_override = value,
             Declaration::WhiteSpace(white) => self.white_space = white,

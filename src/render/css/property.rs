@@ -329,13 +329,16 @@ fn parse_list_style(input: &mut Parser<'_>) -> Result<Declaration, ValueError> {
     while let Ok(word) = input.try_parse(parse_keyword) {
         return Ok(Declaration::ListStyle(match &*word {
             "none" => ListStyle::None,
-            "decimal" | "decimal-leading-zero" => ListStyle::Decimal,
+            "disc" | "circle" | "square" | "disclosure-open" | "disclosure-closed" => {
+                ListStyle::Disc
+            }
             "lower-roman" => ListStyle::LowerRoman,
             "upper-roman" => ListStyle::UpperRoman,
             "lower-alpha" | "lower-latin" => ListStyle::LowerAlpha,
             "upper-alpha" | "upper-latin" => ListStyle::UpperAlpha,
             "inside" | "outside" => continue,
-            _ => ListStyle::Disc,
+            // Browsers count in decimal numbers where they do not know the name.
+            _ => ListStyle::Decimal,
         }));
     }
     Err(value_error())

@@ -189,7 +189,7 @@ fn apply_defaults(
         "nobr" => style.nowrap = true,
         "small" | "sub" | "sup" => style.font_size = parent.font_size / 1.2,
         "big" => style.font_size = parent.font_size * 1.2,
-        "center" => style.text_align = TextAlign::Center,
+        "center" => (style.text_align, style.is_align_attribute) = (TextAlign::Center, true),
         "mark" => style.background = Color::Known(Rgba::opaque(255, 255, 0)),
         "textarea" => style.white_space = WhiteSpace::Pre,
         "table" => {
@@ -206,8 +206,10 @@ fn apply_defaults(
                 style.line_height = LineHeight::Normal;
                 style.white_space = WhiteSpace::Normal;
                 style.nowrap = false;
-                style.text_align = TextAlign::Start;
                 style.colour = style.body_colour;
+            }
+            if quirks || style.is_align_attribute {
+                (style.text_align, style.is_align_attribute) = (TextAlign::Start, false);
             }
         }
         "thead" | "tbody" | "tfoot" => style.vertical_align = VerticalAlign::Middle,
@@ -280,7 +282,7 @@ fn apply_presentational_hints(dom: &Dom, id: NodeId, name: &str, style: &mut Com
         .and_then(|word| text_align_from_keyword(&word.trim().to_ascii_lowercase()))
         .filter(|_| name != "table" && name != "img")
     {
-        style.text_align = align;
+        (style.text_align, style.is_align_attribute) = (align, true);
     }
     if matches!(name, "td" | "th" | "tr" | "tbody" | "thead" | "tfoot")
         && let Some(word) = attribute("valign")

@@ -53,17 +53,40 @@ pub(super) fn lay_out_blocks(
 ) -> Vec<BodyLine> {
     let beside = columns::place_beside(blocks, groups, frame);
     let mut shown: Vec<&Block> = Vec::with_capacity(blocks.len());
+    // By block, its place in `shown`.
+    let mut places: Vec<usize> = Vec::with_capacity(blocks.len() + 1);
     let mut from = 0;
     for (range, block) in &beside {
+        places.extend(shown.len()..shown.len() + range.start - from);
         shown.extend(&blocks[from..range.start]);
+        places.extend(range.clone().map(|_| shown.len()));
         shown.push(block);
         from = range.end;
     }
+    places.extend(shown.len()..=shown.len() + blocks.len() - from);
     shown.extend(&blocks[from..]);
-    lay_out_shown(&shown, frame)
+    let mut stacked: HashMap<usize, Vec<usize>> = HashMap::new();
+    for group in groups {
+        let starts = group
+            .columns
+            .iter()
+            .map(|column| places[column.blocks.start]);
+        let first = places[group.blocks().start];
+        let later = starts.filter(|start| *start > first);
+        stacked
+            .entry(places[group.blocks().end])
+            .or_default()
+            .extend(later);
+    }
+    lay_out_shown(&shown, &stacked, frame)
 }
 
-fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
+/// `stacked` has, by the block after boxes that are below each other here, where these start.
+fn lay_out_shown(
+    blocks: &[&Block],
+    stacked: &HashMap<usize, Vec<usize>>,
+    frame: Frame,
+) -> Vec<BodyLine> {
     let width = frame.width;
     let mut out: Vec<BodyLine> = Vec::new();
     let mut last_item = None;
@@ -74,14 +97,21 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
     let has_gap_inside = |lines: &[BodyLine]| lines.iter().any(|line| line.spans.is_empty());
     let mut has_gap = false;
     let mut before: Option<&Block> = None;
+    let mut gaps = vec![false; blocks.len()];
     for (index, (block, mut lines)) in blocks.iter().zip(wrap_blocks(blocks, frame)).enumerate() {
         if lines.is_empty() || is_redundant_rule(before, &blocks[index..]) {
             continue;
         }
         let prefixes = fitting_prefixes(&block.prefixes, width);
         let is_header = is_header_start(before, &blocks[index..]);
+        // What follows boxes with gaps between them does not belong to the last of them.
+        let follows_stack = stacked
+            .get(&index)
+            .is_some_and(|starts| starts.iter().any(|start| gaps[*start]))
+            && !matches!(block.kind, BlockKind::Rule(_));
         if let Some(before) = before
             && (is_header
+                || follows_stack
                 || needs_blank_line(before, block, text_bottom)
                 || ((has_gap || has_gap_inside(&lines)) && are_rows_of_one_table(before, block)))
             && !(last_height.max(lines.len()) == 1 && are_padded_rows(before, block, &table_gaps))
@@ -89,6 +119,7 @@ fn lay_out_shown(blocks: &[&Block], frame: Frame) -> Vec<BodyLine> {
             && !matches!(before.kind, BlockKind::Rule(_))
             && !out.is_empty()
         {
+            gaps[index] = true;
             out.push(blank_line(
                 fitting_prefixes(&before.prefixes, width),
                 prefixes,

@@ -149,6 +149,41 @@ fn picture_stays_beside_longer_lines() {
 }
 
 #[test]
+fn logo_stays_beside_a_signature() {
+    let html = "<table><tr><td><img src=a alt='Cedar Ltd logo'><td>Cedar Ltd<br>Beirut</table>";
+    let lines = ["[Cedar Ltd logo]  Cedar Ltd", "                  Beirut"];
+    assert_shown(html, &lines);
+}
+
+#[test]
+fn long_title_stays_beside_its_hours() {
+    let title = "Workshop: deliverability from zero to inbox, with exercises";
+    let html = format!(
+        "<table><tr><td>9:00<td>Keynote<tr><td>10:00 – 11:30<td>{title}<br>Room 3<tr><td>12:00<td>Lunch</table>"
+    );
+    let lines = [
+        "9:00           Keynote",
+        &format!("10:00 – 11:30  {title}"),
+        "               Room 3",
+        "12:00          Lunch",
+    ];
+    assert_eq!(shown(&html, 80), lines);
+}
+
+#[test]
+fn long_title_stays_beside_its_check_box() {
+    let title = "Mend the test of the import that only fails on Tuesdays";
+    let html = format!("<table><tr><td>☐<td>{title}<br>Due today<td><img src=a alt=Ida></table>");
+    assert_eq!(
+        shown(&html, 80),
+        [&format!("☐  {title}  [Ida]"), "   Due today"]
+    );
+    let end = html.replace("<td><img", "<td align=right><img");
+    let summary = "<table><tr><td>Tasks that are open<td>2 late<td align=right>9 done</table>";
+    assert_eq!(shown(&(end.clone() + summary), 80)[..2], shown(&end, 80));
+}
+
+#[test]
 fn texts_of_several_lines_stack_alike() {
     let html = "<table><tr><td>07:05<br>Oslo Gardermoen<td>2 h 05 min<br>Airbus A320neo<td>09:10<br>Frankfurt</table>";
     let lines = [

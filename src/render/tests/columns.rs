@@ -313,3 +313,43 @@ fn labels_and_values_below_each_other_stay() {
     let lines = ["Shipping address:", "Billing address:", "See below", "None"];
     assert_eq!(shown_text(&html, 80), lines);
 }
+
+#[test]
+fn gap_follows_texts_that_were_beside_each_other() {
+    let cell = |name: &str| format!("<td>{name}<br>of the transfer");
+    let row = |one: &str, other: &str| format!("<tr>{}{}", cell(one), cell(other));
+    let html = format!(
+        "<table>{}{}</table><div>Total</div>",
+        row("Number", "Arrival at the bank"),
+        row("Sender", "Receiver at the bank")
+    );
+    let below = |name: &str| [name.to_owned(), "of the transfer".to_owned(), String::new()];
+    let names = [
+        "Number",
+        "Arrival at the bank",
+        "Sender",
+        "Receiver at the bank",
+    ];
+    let mut lines: Vec<String> = names.into_iter().flat_map(below).collect();
+    lines.push("Total".to_owned());
+    assert_eq!(shown(&html, 40), lines);
+}
+
+#[test]
+fn rows_without_widths_have_those_above() {
+    let rows = [("width=50%", "Number"), ("", "Name and address")]
+        .map(|(width, one)| format!("<tr><td {width}>{one}<br>1234<td {width}>Date<br>2 June"));
+    let lines = shown(&format!("<table width=600>{}</table>", rows.concat()), 120);
+    let starts: Vec<_> = lines.iter().filter_map(|line| line.find("Date")).collect();
+    assert_eq!(starts, [62, 62], "{lines:?}");
+}
+
+#[test]
+fn break_after_a_float_ends_its_line() {
+    let row = |name: &str, amount: &str| format!("{name}<span style=float:right>{amount}</span>");
+    let [total, tax] = [row("Total", "$5"), row("Tax", "$1")];
+    assert_shown(&format!("{total}<br>{tax}"), &["Total  $5", "Tax    $1"]);
+    let lines = ["Total  $5", "", "Tax    $1"];
+    assert_shown(&format!("{total}<br><br>{tax}"), &lines);
+    assert_shown(&format!("<div>{total}</div><br>{tax}"), &lines);
+}

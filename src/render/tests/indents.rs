@@ -25,3 +25,24 @@ fn spaces_around_a_text_are_dropped() {
         assert_shown(html, &["One", "Two"]);
     }
 }
+
+#[test]
+fn single_space_indents_a_line_of_code() {
+    let html = "<tt>Pos&nbsp; Item<br>&nbsp;10&nbsp; Shaft<br><code>&nbsp;x&nbsp;</code></tt>";
+    assert_shown(html, &["Pos  Item", " 10  Shaft", "x"]);
+}
+
+#[test]
+fn tables_do_not_inherit_align_attributes() {
+    let table = "<table><tr><td>One<br>&nbsp;&nbsp;two<td>$5</table>";
+    for around in [
+        "<td align=center>",
+        "<td><center>",
+        "<td><div align=center>",
+    ] {
+        let html = format!("<!DOCTYPE html><table><tr>{around}{table}");
+        assert_eq!(shown_text(&html, 40), ["One    $5", "  two"], "{around}");
+    }
+    let styled = format!("<!DOCTYPE html><table><tr><td style='text-align:center'>{table}");
+    assert_eq!(shown_text(&styled, 40), ["One  $5", "two"]);
+}

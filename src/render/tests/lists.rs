@@ -42,6 +42,47 @@ fn lists_of_a_word_processor_have_markers() {
 }
 
 #[test]
+fn list_beside_the_items_of_another_is_indented() {
+    let html = "<ol><li>a<ol type=a><li>b</li><ul><li>c</li></ul></ol><li>d</li>\
+        <ol><li>e</li><ol type=i><li>f</ol></ol></ol>";
+    let lines = [
+        "1. a",
+        "   a. b",
+        "      • c",
+        "2. d",
+        "   1. e",
+        "      i. f",
+    ];
+    assert_shown(html, &lines);
+    assert_shown("<ul><ul><li>g</ul></ul>", &["  • g"]);
+}
+
+#[test]
+fn exchange_quotes_are_marked() {
+    let style = "margin-left:1pt;padding-left:4pt;border-left:#800000 2px solid";
+    let quote = |html| format!("<div class=EmailQuote style='{style}'>{html}</div>");
+    let html = format!(
+        "Reply{}",
+        quote("One".to_owned() + &quote("two".to_owned()))
+    );
+    assert_eq!(shown_text(&html, 40), ["Reply", "> One", "> > two"]);
+}
+
+#[test]
+fn lists_with_unknown_counters_have_numbers() {
+    for style in ["lower-greek", "cjk-ideographic", "inside hebrew", "my-own"] {
+        let html = format!("<ol style='list-style:{style}'><li>x<li>y</ol>");
+        assert_shown(&html, &["1. x", "2. y"]);
+    }
+    for style in ["disc", "circle", "square", "disclosure-open"] {
+        assert_shown(
+            &format!("<ol style='list-style:{style}'><li>x</ol>"),
+            &["• x"],
+        );
+    }
+}
+
+#[test]
 fn yahoo_quotes_are_marked_unlike_gmail_indents() {
     let quote = "<div class='yahoo_quoted x'><div>On Monday, Al wrote:</div></div>";
     assert_eq!(shown(quote, 40), ["> On Monday, Al wrote:"]);
