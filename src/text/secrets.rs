@@ -467,8 +467,7 @@ impl<'a> SplitText<'a> {
     fn is_alone_below_code_word(&self, range: Range<usize>) -> bool {
         let bytes = self.bytes(&range);
         let code = &self.text[bytes.clone()];
-        let is_sign = |c: char| is_list_sign(c) && c != '\n';
-        let before = trim_ordinal(&self.text[..bytes.start]).trim_end_matches(is_sign);
+        let before = trim_ordinal(&self.text[..bytes.start]).trim_end_matches(is_line_sign);
         let after = self.text[bytes.end..].trim_start_matches([' ', '\t']);
         if !looks_random(code)
             || !(5..=40).contains(&code.len())
@@ -516,7 +515,12 @@ fn looks_random(text: &str) -> bool {
 
 /// True for what is before an item of a list, and between two of them.
 fn is_list_sign(c: char) -> bool {
-    c.is_whitespace() || "•*-·◦▪,".contains(c)
+    c.is_whitespace() || "•*-·◦▪,>".contains(c)
+}
+
+/// True for what is before an item of a list on its line, or before a quoted line.
+fn is_line_sign(c: char) -> bool {
+    is_list_sign(c) && c != '\n'
 }
 
 /// Returns `text` without the number of an item of a list at its end: `1.`, `2)`, or `3` in
@@ -524,7 +528,7 @@ fn is_list_sign(c: char) -> bool {
 fn trim_ordinal(text: &str) -> &str {
     let item = text.trim_end_matches([' ', '\n', '.', ')']);
     let before = item.trim_end_matches(|c: char| c.is_ascii_digit());
-    let start = before.trim_end_matches(' ');
+    let start = before.trim_end_matches(is_line_sign);
     let is_ordinal = matches!(item.len() - before.len(), 1 | 2)
         && item.len() + 1 < text.len()
         && (start.is_empty() || start.ends_with('\n'));

@@ -152,6 +152,7 @@ fn numbered_codes_are_masked() {
     for [one, two] in [
         ["a1b2c-d3e4f", "g5h6i-j7k8l"],
         ["4829 1300", "5831 2290"],
+        ["7394 18", "2218 90"],
         ["abcd-efgh-ijkl", "mnop-qrst-uvwx"],
     ] {
         for list in [
@@ -159,6 +160,8 @@ fn numbered_codes_are_masked() {
             "1) {one} \n \n \n6) {two}\n",
             " 9. {one}\n10. {two}\n",
             "1 \n{one} \n2 \n{two} \n\n",
+            "> {one}\n> {two}\n",
+            "> 1. {one}\n> 2. {two}\n",
         ] {
             let codes = list.replace("{one}", one).replace("{two}", two);
             let text = format!("Here are your recovery codes.\n{codes}Order 4821\n");
