@@ -71,9 +71,11 @@ pub(crate) struct Engine<S> {
 type FailedPages = HashMap<SortKey, Timestamp>;
 
 /// A retrieved email, and whether its status has changed in the archive.
-struct RetrieveResult {
-    email: Email,
-    is_changed: Result<bool>,
+pub(crate) struct RetrieveResult {
+    pub(crate) email: Email,
+    /// An error if it could not be stored, on a full disk for example.
+    pub(crate) is_changed: Result<bool>,
+    pub(crate) requested: RequestStamp,
 }
 
 /// Time between two refreshes of the newest emails by a process that keeps an
@@ -275,7 +277,6 @@ impl<S: EmailApi> Engine<S> {
     /// Fetches one email with its bodies and stores it.
     /// If the service does not have it, the archive marks it as missing.
     pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email> {
-        // An email that cannot be stored, on a full disk for example, can still be shown.
         Ok(self.fetch_and_store(id).await?.email)
     }
 
@@ -294,15 +295,16 @@ impl<S: EmailApi> Engine<S> {
             .await
     }
 
-    async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
+    /// Fetches one email; if it cannot be stored, the result has it all the same.
+    pub(crate) async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
         let (sent_at, response) = self
             .send_stamped(|service| async move { service.retrieve(id).await })
             .await;
         self.report_reachability(&response).await;
         let sent_at = sent_at.with_clock_skew(self.service.clock_skew());
+        let id = id.clone();
         let retrieved = match response {
             Err(error) if error.kind == ErrorKind::NotFound => {
-                let id = id.clone();
                 self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
                     .await?;
                 return Err(error);
@@ -310,17 +312,22 @@ impl<S: EmailApi> Engine<S> {
             response => response?,
         };
         let is_mirror = self.service.is_mirror();
-        let sent_at = sent_at.known_by(retrieved.checked_at, None, is_mirror);
-        let retrieved = retrieved.with_known_id(id)?;
+        let requested = sent_at.known_by(retrieved.checked_at, None, is_mirror);
         self.run_blocking(move |archive| {
-            let is_changed = match archive.put_body(&retrieved, sent_at) {
+            let retrieved = match archive.row(&id) {
+                Ok(Some(_)) => retrieved.with_known_id(&id)?,
+                // The id may have been typed, in capitals for example.
+                _ => retrieved,
+            };
+            let is_changed = match archive.put_body(&retrieved, requested) {
                 // It is not the email that was requested.
                 Err(error) if error.kind == ErrorKind::NotTheApi => return Err(error),
                 is_changed => is_changed,
             };
             Ok(RetrieveResult {
-                is_changed,
                 email: Email::from(retrieved),
+                is_changed,
+                requested,
             })
         })
         .await
