@@ -52,7 +52,7 @@ impl Multiplexer {
     /// Finds it by its variables.
     ///
     /// `TERM` is `screen` also in tmux on another machine.
-    fn find(env: &Env) -> Option<Self> {
+    pub(crate) fn find(env: &Env) -> Option<Self> {
         if env.get("TMUX").is_some() {
             Some(Self::Tmux)
         } else {
