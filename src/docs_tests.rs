@@ -53,7 +53,6 @@ fn docs() -> Vec<String> {
         .collect()
 }
 
-/// The targets of links.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1);
     targets.filter_map(|rest| rest.split(')').next())

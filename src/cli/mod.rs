@@ -80,7 +80,6 @@ impl<'a> CommandContext<'a> {
     }
 }
 
-/// The context of a command that uses a profile.
 struct ProfileContext<'a> {
     settings: Settings,
     /// Which emails it is about.
@@ -254,7 +253,6 @@ fn block_on_until_signal<T>(
     })?
 }
 
-/// Listens for the signals that end a command.
 fn listen_for_signals() -> Result<Signals> {
     Signals::listen(&signals::command_shutdown_signals())
 }

@@ -61,7 +61,6 @@ impl Multiplexer {
     }
 }
 
-/// The `clipboard` key of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ClipboardSetting {
     /// The environment decides.
@@ -128,7 +127,6 @@ pub(crate) enum NotifySequence {
     Osc777,
 }
 
-/// The `notify` key of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum NotifySetting {
     #[default]

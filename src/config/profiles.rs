@@ -19,12 +19,9 @@ use super::values::{SavedView, SavedViews, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The profiles of the configuration file.
 #[derive(Debug)]
 pub(crate) struct Profiles {
-    /// The configuration file.
     pub(crate) path: PathBuf,
-    /// Its content.
     pub(crate) file: ConfigFile,
     paths: Paths,
     text: String,
@@ -39,7 +36,6 @@ pub struct ConfigFindings {
     pub warnings: Vec<String>,
 }
 
-/// A profile for a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProfileEntry {
     pub(crate) name: String,
@@ -59,7 +55,6 @@ pub(crate) struct KeyTarget {
     pub(crate) profile: String,
     /// The service that the key belongs to.
     pub(crate) base_url: BaseUrl,
-    /// The file that will hold the key.
     pub(crate) key_file: PathBuf,
     /// Certificates to trust beside the system's.
     pub(crate) ca_file: Option<PathBuf>,
@@ -73,7 +68,6 @@ impl Profiles {
         Ok(profiles)
     }
 
-    /// Reads a file that may have errors.
     pub(crate) fn load_with_errors(env: &Env) -> Result<Self> {
         Self::read(Paths::from_env(env))
     }
@@ -300,7 +294,6 @@ impl Profiles {
         unused
     }
 
-    /// Makes `name` the default profile.
     pub(crate) fn make_default(&mut self, name: &str) -> Result<()> {
         let _lock = self.lock()?;
         self.require(name)?;
@@ -322,7 +315,6 @@ impl Profiles {
         self.file.profiles.get(name)?.server.clone()
     }
 
-    /// Fails if there is no profile of that name.
     pub(crate) fn require(&self, name: &str) -> Result<()> {
         if self.file.profiles.contains_key(name) {
             return Ok(());

@@ -17,7 +17,6 @@ use super::server_url::ServerUrl;
 /// more than a quarter of what the service allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// Requests a second.
     pub(crate) per_second: f64,
     /// The part of the service's stated limit that may be used at most.
     pub(crate) max_share: f64,
@@ -159,7 +158,6 @@ impl fmt::Display for ListColumn {
 /// A part of the mail's history: the newest up to an age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HistorySpan {
-    /// No mail.
     #[default]
     Off,
     /// The mail of this last time.
@@ -206,7 +204,6 @@ pub(crate) struct KeyBinding {
     pub(crate) declared_at: String,
 }
 
-/// A query that the user saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedView {
     pub(crate) name: String,

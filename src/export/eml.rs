@@ -45,7 +45,6 @@ impl From<Email> for CompleteEmail {
     }
 }
 
-/// An attachment with its content.
 #[derive(Debug, Clone)]
 pub(crate) struct AttachedFile {
     attachment: Attachment,

@@ -41,7 +41,6 @@ const MAX_SLUG_BYTES: usize = 60;
 /// The width at which the html part is laid out before its lines are joined again.
 const TEXT_WIDTH: u16 = 100;
 
-/// The form of an exported email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ExportFormat {
     /// A message of RFC 5322 with its MIME parts, as mail programs read it.

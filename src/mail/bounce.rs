@@ -134,7 +134,6 @@ fn contains_address(text: &str, address: &str) -> bool {
         })
 }
 
-/// Joins the texts that are not empty.
 fn join_known(texts: [&str; 2], separator: &str) -> String {
     let known = texts.into_iter().filter(|text| !text.is_empty());
     known.collect::<Vec<_>>().join(separator)

@@ -98,7 +98,6 @@ impl ApiTime {
         self.parsed.map(Timestamp::as_microsecond)
     }
 
-    /// Formats it for programs, in UTC.
     pub(crate) fn format_utc(&self) -> String {
         self.format_or_raw(format_timestamp)
     }
@@ -116,13 +115,11 @@ pub struct Summary {
     pub id: EmailId,
     /// Recipients, in the order of the service.
     pub(crate) to: Vec<Address>,
-    /// Copy recipients.
     pub(crate) cc: Vec<Address>,
     /// Blind-copy recipients.
     pub(crate) bcc: Vec<Address>,
     /// The addresses for replies, if not the sender.
     pub(crate) reply_to: Vec<Address>,
-    /// The sender.
     pub(crate) from: Address,
     /// The subject; empty if there is none.
     pub(crate) subject: SafeText,

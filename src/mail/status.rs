@@ -24,7 +24,6 @@ pub(crate) enum Finality {
     Final,
 }
 
-/// The texts of a status.
 struct StatusInfo {
     label: &'static str,
     symbol: &'static str,

@@ -65,7 +65,6 @@ impl Default for Slots {
     }
 }
 
-/// One listing of a mirror.
 pub(super) struct MirrorSource {
     engine: Engine<Client>,
     clock: Clock,
@@ -78,7 +77,6 @@ pub(super) struct MirrorSource {
     rechecks: SingleFlight<(), ()>,
 }
 
-/// A request to the service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Request {
     /// The page that fills a gap.
@@ -86,7 +84,6 @@ enum Request {
     Email(EmailId),
 }
 
-/// An email to serve.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MirrorEmail {
     pub(super) json: Arc<str>,

@@ -247,12 +247,10 @@ impl Node {
         }
     }
 
-    /// Joins nodes with `and`.
     pub(crate) fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
         Self::group(nodes, true)
     }
 
-    /// Joins nodes with `or`.
     pub(crate) fn any(nodes: impl IntoIterator<Item = Self>) -> Self {
         Self::group(nodes, false)
     }
@@ -372,7 +370,6 @@ impl Term {
     }
 }
 
-/// A field of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Field {
     /// A part of a recipient's name or address, as in every address field.
@@ -383,7 +380,6 @@ pub(crate) enum Field {
     ReplyTo,
     /// Any of the five above.
     Any,
-    /// A part of the subject.
     Subject,
     /// The start of a word in the text or the visible html.
     Body,

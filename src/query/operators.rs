@@ -31,12 +31,10 @@ pub(crate) enum Operator {
     Sort,
 }
 
-/// A row of the table.
 struct OperatorRow {
     operator: Operator,
     name: &'static str,
     description: &'static str,
-    /// A query that uses it.
     example: &'static str,
 }
 

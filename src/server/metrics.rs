@@ -57,7 +57,6 @@ async fn metrics(
     }))
 }
 
-/// The query parameters.
 #[derive(Debug, PartialEq, Eq)]
 struct Params {
     email: EmailId,

@@ -78,7 +78,6 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     })
 }
 
-/// The query parameters of a list request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListParams {
     pub(crate) cursor: Cursor,

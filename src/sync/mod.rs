@@ -102,7 +102,6 @@ const BATCH_SIZE: u32 = 100;
 /// The result of fetching missing bodies, in numbers of emails.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct BodiesReport {
-    /// Fetched and stored.
     pub(crate) stored: u64,
     /// Unknown to the service.
     pub(crate) missing: u64,
@@ -119,7 +118,6 @@ pub(crate) struct BodiesReport {
 /// Each request fails if the service or the archive does.
 /// A run keeps the pages before a failure, and reports it as [`StopReason::Failed`] if there are any.
 impl<S: EmailApi> Engine<S> {
-    /// Creates an engine; `clock` dates requests.
     pub(crate) fn new(service: S, archive: Archive, clock: Clock) -> Self {
         Self {
             service,
@@ -499,7 +497,6 @@ impl<S: EmailApi> Engine<S> {
         (sent_at, response)
     }
 
-    /// Runs `work` on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(Archive) -> Result<T> + Send + 'static,
@@ -529,7 +526,6 @@ impl<S: EmailApi> Engine<S> {
     }
 }
 
-/// Merges a page that was requested after `cursor`.
 fn merge_page_after(
     archive: &Archive,
     cursor: EmailId,

@@ -23,7 +23,6 @@ const REFRESH_MAX_PAGES: u32 = 3;
 /// Most pages of loading older mail, if the cursors contradict the pages.
 const LOAD_OLDER_MAX_PAGES: u32 = 5;
 
-/// The purpose of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Goal {
     /// New mail, and the current status of the newest emails.
@@ -45,7 +44,6 @@ pub(super) struct PageRequest {
 /// A request that does not continue another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BaseRequest {
-    /// The first page of the listing.
     First,
     Below(BelowRequest),
     /// The page above the row that is `offset` rows below the top of `range`,
@@ -84,7 +82,6 @@ impl From<BaseRequest> for PageRequest {
     }
 }
 
-/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageOutcome {
     Page(PageFacts),
@@ -171,7 +168,6 @@ pub(super) enum Conclusion {
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     goal: Goal,
-    /// What the archive has now.
     pub(super) coverage: CoverageState,
     pages: u32,
     has_first_page: bool,
@@ -193,7 +189,6 @@ pub(super) struct Planner {
     lacks_has_more: bool,
     /// The last email of a page whose position is unknown.
     unplaced_cursor: Option<EmailId>,
-    /// The request after a skipped page.
     continuation: Option<PageRequest>,
     used_cursors: HashSet<EmailId>,
     stop_reason: Option<StopReason>,
@@ -560,7 +555,6 @@ impl Planner {
     }
 }
 
-/// Returns the range that has the newest emails.
 fn newest_range(coverage: &CoverageState) -> Option<CoveredRange> {
     if coverage.oldest_first {
         coverage.ranges.first().copied()

@@ -28,7 +28,6 @@ pub(crate) enum TextKind {
     MultiLine,
 }
 
-/// A sanitized text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sanitized<'a> {
     /// Safe to write to a terminal; borrowed if nothing changed.
@@ -37,12 +36,10 @@ pub(crate) struct Sanitized<'a> {
     pub(crate) removed_controls: usize,
 }
 
-/// Sanitizes `text` for one line.
 pub(crate) fn sanitize_line(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::SingleLine).text
 }
 
-/// Sanitizes `text` for several lines.
 pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::MultiLine).text
 }
@@ -226,7 +223,6 @@ fn joins_script(before: Option<char>, next: Option<char>) -> bool {
 pub(crate) struct SafeText(Arc<str>);
 
 impl SafeText {
-    /// Sanitizes `text` for one line.
     pub(crate) fn new(text: &str) -> Self {
         Self(Arc::from(&*sanitize_line(text)))
     }

@@ -142,7 +142,6 @@ pub(super) fn find_unstored(archive: &Archive, ids: Vec<EmailId>) -> Result<Vec<
     unstored.collect()
 }
 
-/// Summarizes all emails to an address.
 pub(super) fn load_recipient_summary(
     archive: &Archive,
     address: &SearchText,
@@ -188,7 +187,6 @@ pub(super) fn count_changes(
     Ok(counts)
 }
 
-/// Computes the statistics of a query.
 pub(super) fn load_statistics(
     archive: &Archive,
     query: &Query,
@@ -358,7 +356,6 @@ pub(super) async fn refresh(
     }
 }
 
-/// Fetches the next bodies.
 pub(super) async fn fetch_bodies(
     engine: Result<Engine<Client>>,
     fetch: BodyFetch,

@@ -1,7 +1,5 @@
 //! Tests of `archive`, of retention, and of mail that the service deletes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,4 @@
 //! Tests of the server against the API's contract, over real HTTP.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that finds something else than it expects has failed"
-)]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,8 +1,6 @@
 //! Tests of `export`: formats, resumption after a kill, bodies,
 //! and what `import` reads back.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

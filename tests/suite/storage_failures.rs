@@ -1,7 +1,5 @@
 //! Tests of unusable archive files: each is reported, and no stored mail is lost.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::PathBuf;
 use std::process::Output;
 

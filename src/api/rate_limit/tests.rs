@@ -262,7 +262,6 @@ fn any_priority() -> impl Strategy<Value = Priority> {
     prop::sample::select(vec![Interactive, Refresh, Recheck, Backfill, Prefetch])
 }
 
-/// An event for a limiter.
 #[derive(Debug, Clone)]
 enum Event {
     Enqueue(Priority),

@@ -22,7 +22,6 @@ use crate::error::Result;
 /// The most notices that are received at once.
 const MAX_NOTICES: usize = 100;
 
-/// A notice from another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PeerNotice {
     /// It committed a change to the archive.
@@ -34,7 +33,6 @@ pub(crate) enum PeerNotice {
 }
 
 impl PeerNotice {
-    /// Parses the word of a notice.
     pub(super) fn parse(word: &str) -> Option<Self> {
         let notices = [Self::Changed, Self::ServiceState];
         notices.into_iter().find(|notice| notice.as_str() == word)
@@ -52,7 +50,6 @@ impl PeerNotice {
 /// Sends notices to other processes.
 #[derive(Debug)]
 pub(crate) struct PeerNotifier {
-    /// The archive file.
     path: PathBuf,
     /// The prefix of the names of all notices:
     /// the name of the archive file and a suffix.
@@ -193,7 +190,6 @@ impl PeerNoticeReceiver {
     }
 }
 
-/// Events in the folder.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     /// Names of files that were created, renamed or deleted.

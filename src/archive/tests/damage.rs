@@ -137,7 +137,6 @@ fn rows(archive: &Archive) -> usize {
         .len()
 }
 
-/// Damages the search index alone.
 const DAMAGE_INDEX: &str = "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')";
 
 fn execute(path: &Path, sql: &str) {

@@ -14,18 +14,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Email, EmailId, Finality};
 use crate::sync::Engine;
 
-/// An email with its source.
 pub(super) struct ShownEmail {
     pub(super) email: Email,
     /// Whether its body was ever fetched.
     pub(super) has_body: bool,
     /// The time at which the service confirmed its status.
     pub(super) confirmed_at: Option<Timestamp>,
-    /// Whether its status is final.
     pub(super) is_final: bool,
     /// A description of its deletion; empty if the service has it.
     pub(super) deletion_note: String,
-    /// Whether it is from the archive.
     pub(super) is_copy: bool,
     /// The facts from the service beside it.
     pub(super) found: LookedUp,
@@ -177,7 +174,6 @@ async fn retrieve(
     })
 }
 
-/// Loads the email from the archive.
 fn load_copy(
     archive: &Archive,
     id: &EmailId,

@@ -187,7 +187,6 @@ fn with_refusal(error: Error, refusal: Option<String>) -> Error {
     }
 }
 
-/// One run of the command.
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
     back: SyncDepth,

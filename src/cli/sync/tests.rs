@@ -7,8 +7,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
-use crate::archive::ArchiveLocation;
-use crate::archive::Coverage;
+use crate::archive::{ArchiveLocation, Coverage};
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};

@@ -30,7 +30,6 @@ pub(super) struct Running {
     pub(super) tasks: JoinSet<()>,
 }
 
-/// A response.
 #[derive(Debug)]
 pub(super) struct Got {
     pub(super) status: u16,

@@ -143,7 +143,6 @@ pub(super) const fn delivery_draw(seed: u64, number: u64) -> u64 {
     (number % 1000 * 619 + mix64(seed) % 1000) % 1000
 }
 
-/// Why an email bounced.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BounceReason {

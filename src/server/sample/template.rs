@@ -41,7 +41,6 @@ struct TemplateData {
     templates: Vec<EmailTemplate>,
 }
 
-/// One kind of mail.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EmailTemplate {

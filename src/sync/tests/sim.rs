@@ -29,7 +29,6 @@ pub(super) enum Dates {
     Random,
 }
 
-/// A fault of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceFault {
     /// No answer.
@@ -46,13 +45,11 @@ pub(super) enum ServiceFault {
     Empty,
     /// It says that there are no more, although there may be.
     SaysEnd,
-    /// Each item twice.
     Twice,
     /// An item in the middle cannot be read.
     Blot,
     /// The page begins with the last items of the one before.
     Overlap,
-    /// All ids are in upper case.
     UpperCase,
 }
 
@@ -99,7 +96,6 @@ pub(super) struct State {
     pub(super) mirrored_at: Option<Timestamp>,
     /// When the mirror has read its newest page.
     pub(super) mirror_listed_at: Option<Timestamp>,
-    /// The faults of the next requests.
     pub(super) faults: VecDeque<Option<ServiceFault>>,
     /// Every request so far.
     pub(super) requests: Vec<Cursor>,
@@ -317,7 +313,6 @@ pub(super) fn address(customer: i64) -> String {
     format!("customer{customer}@example.com")
 }
 
-/// An email as the list describes it.
 pub(super) fn item(mail: &Mail) -> ListedEmail {
     let created = mail.created.as_ref().map_or(String::new(), |created| {
         format!(r#""created_at":"{created}","#)

@@ -9,7 +9,6 @@ use std::num::NonZeroU16;
 
 const AREA: Rect = Rect::new(0, 0, 24, 9);
 
-/// The bytes of these frames.
 fn written(frames: &[Buffer]) -> String {
     written_for(false, frames)
 }
@@ -79,10 +78,8 @@ fn frame(lines: &[&str]) -> Buffer {
     buffer
 }
 
-/// A change of a frame to the next one.
 #[derive(Debug, Clone)]
 enum Change {
-    /// Text at a position.
     Text(u16, u16, &'static str, Style),
     /// Rows below the first one, and above the last, move from a column on.
     Scroll(i16, u16),

@@ -65,7 +65,6 @@ pub fn system_timer() -> TimerFn {
     })
 }
 
-/// A running timer.
 struct Timer {
     request: RequestId,
     kind: TimerKind,
@@ -203,7 +202,6 @@ impl EffectRunner {
         runner
     }
 
-    /// Creates a request to the service, which can be cancelled by its kind and id.
     fn request(
         &mut self,
         kind: RequestKind,
