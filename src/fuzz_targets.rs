@@ -139,9 +139,6 @@ pub fn terminal_input(data: &[u8]) {
         whole.give_up();
     }
     let key = Key::parse("j").expect("it is a key");
-    assert_eq!(
-        read(&mut whole, b"j"),
-        [Message::KeyPressed(key)],
-        "{data:?}"
-    );
+    let expected = [Message::KeyPressed(key)];
+    assert_eq!(read(&mut whole, b"j"), expected, "{data:?}");
 }

@@ -209,10 +209,8 @@ mod tests {
         );
         if !cfg!(target_os = "macos") {
             assert_eq!(route(&[]), terminal);
-            assert_eq!(
-                route(&["WAYLAND_DISPLAY", "DISPLAY"]),
-                ClipboardRoute::Program(&["wl-copy"])
-            );
+            let expected = ClipboardRoute::Program(&["wl-copy"]);
+            assert_eq!(route(&["WAYLAND_DISPLAY", "DISPLAY"]), expected);
         }
     }
 }

@@ -300,11 +300,8 @@ mod tests {
     #[test]
     fn ages_are_hours_days_and_weeks() {
         for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-            assert_eq!(
-                parse_duration(text),
-                Some(SignedDuration::from_hours(hours)),
-                "{text}"
-            );
+            let expected = Some(SignedDuration::from_hours(hours));
+            assert_eq!(parse_duration(text), expected, "{text}");
         }
         for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "all", "3é"] {
             assert_eq!(parse_duration(text), None, "{text}");

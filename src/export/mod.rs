@@ -308,10 +308,8 @@ mod tests {
     #[test]
     fn json_has_control_characters_as_escapes() {
         let source = "{\"id\":\"a\",\n\"subject\":\"\u{9b}31mred\u{202e}\",\"n\":1.50}\n";
-        assert_eq!(
-            export(parse(source), ExportFormat::Json),
-            "{\"id\":\"a\",\"subject\":\"\\u009b31mred\\u202e\",\"n\":1.50}\n"
-        );
+        let expected = "{\"id\":\"a\",\"subject\":\"\\u009b31mred\\u202e\",\"n\":1.50}\n";
+        assert_eq!(export(parse(source), ExportFormat::Json), expected);
     }
 
     #[test]

@@ -188,10 +188,8 @@ mod tests {
     #[test]
     fn pauses_are_rounded_up() {
         let pause = |millis| format_pause(Duration::from_millis(millis));
-        assert_eq!(
-            [0, 1_100, 119_000, 121_000].map(pause),
-            ["1 s", "2 s", "119 s", "3 min"]
-        );
+        let expected = ["1 s", "2 s", "119 s", "3 min"];
+        assert_eq!([0, 1_100, 119_000, 121_000].map(pause), expected);
         assert_eq!(pause(86_400_000), "24 h");
     }
 

@@ -282,10 +282,8 @@ mod tests {
     #[test]
     fn escape_sequences_lose_their_introducer() {
         assert_eq!(sanitize_line("a\u{1b}[31mred"), "a\u{FFFD}[31mred");
-        assert_eq!(
-            sanitize_line("a\u{9b}31mred\u{7}"),
-            "a\u{FFFD}31mred\u{FFFD}"
-        );
+        let expected = "a\u{FFFD}31mred\u{FFFD}";
+        assert_eq!(sanitize_line("a\u{9b}31mred\u{7}"), expected);
         assert_eq!(sanitize_line("safe\u{202e}gpj.exe"), "safe\u{FFFD}gpj.exe");
         assert_eq!(sanitize_line("rubout\rover"), "rubout\u{FFFD}over");
     }

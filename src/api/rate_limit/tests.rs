@@ -134,10 +134,8 @@ fn small_limit_gives_small_burst_and_background_rate() {
 fn background_pauses_below_half_and_all_at_zero() {
     let mut state = LimiterState::new(Rate::default());
     state.update_limits(S(0.0), limits(10, 4, 1.0), 0.0);
-    assert_eq!(
-        try_once(&mut state, 0.2, Refresh),
-        Wait(S(0.8)).max_of(&mut state, 0.2)
-    );
+    let expected = Wait(S(0.8)).max_of(&mut state, 0.2);
+    assert_eq!(try_once(&mut state, 0.2, Refresh), expected);
     assert_eq!(try_once(&mut state, 0.2, Interactive), Allowed);
     state.update_limits(S(1.0), limits(10, 0, 0.5), 0.0);
     assert_eq!(try_once(&mut state, 1.25, Interactive), Paused(S(0.25)));

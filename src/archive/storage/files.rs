@@ -531,10 +531,8 @@ mod tests {
             .with_retention(Some(jiff::SignedDuration::ZERO))
             .unwrap();
         assert_eq!(archive.purge_expired(Timestamp::MAX).unwrap(), 0);
-        assert_eq!(
-            archive.read_only_reason().unwrap().message,
-            "read-only archive: new mail is not stored"
-        );
+        let expected = "read-only archive: new mail is not stored";
+        assert_eq!(archive.read_only_reason().unwrap().message, expected);
         assert_eq!(archive.query_count().unwrap(), 1);
         assert_eq!(archive.info().unwrap().emails, 1);
         assert!(archive.row(&EmailId::new("a")).unwrap().is_some());

@@ -356,10 +356,8 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(next(&mut notices).await, [PeerNotice::Removed]);
         let failure = one.stamp_request(at(0)).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "the archive file was removed: new mail is not stored"
-        );
+        let expected = "the archive file was removed: new mail is not stored";
+        assert_eq!(failure.message, expected);
     }
 
     #[test]
@@ -369,10 +367,8 @@ mod tests {
         std::fs::copy(&path, &copy).unwrap();
         std::fs::rename(copy, &path).unwrap();
         let failure = one.stamp_request(at(0)).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "the archive file was replaced: new mail is not stored"
-        );
+        let expected = "the archive file was replaced: new mail is not stored";
+        assert_eq!(failure.message, expected);
     }
 
     #[tokio::test]

@@ -72,11 +72,8 @@ async fn changes_are_reported_to_others_only() {
     archive.notify_service_state();
     assert_eq!(notices.next().await, [PeerNotice::ServiceState]);
     other.notify_service_state();
-    assert_eq!(
-        own.next().await,
-        [PeerNotice::ServiceState],
-        "nothing of its own"
-    );
+    let expected = [PeerNotice::ServiceState];
+    assert_eq!(own.next().await, expected, "nothing of its own");
 }
 
 #[test]

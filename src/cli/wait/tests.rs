@@ -184,11 +184,8 @@ fn query_may_not_exclude_the_awaited_status() {
         "-(status:delivered,opened,clicked,complained)",
         "is:scheduled",
     ] {
-        assert_eq!(
-            check(query, Status::Delivered),
-            Err(ErrorKind::Usage),
-            "{query}"
-        );
+        let expected = Err(ErrorKind::Usage);
+        assert_eq!(check(query, Status::Delivered), expected, "{query}");
     }
     for query in [
         "to:ana",
@@ -200,10 +197,8 @@ fn query_may_not_exclude_the_awaited_status() {
     ] {
         assert_eq!(check(query, Status::Delivered), Ok(()), "{query}");
     }
-    assert_eq!(
-        check("is:clicked", Status::Complained),
-        Err(ErrorKind::Usage)
-    );
+    let expected = Err(ErrorKind::Usage);
+    assert_eq!(check("is:clicked", Status::Complained), expected);
     assert_eq!(check("is:sent", Status::Sent), Ok(()));
 }
 
