@@ -261,8 +261,7 @@ impl MirrorSource {
 
     /// Returns how long requests still pause because the service asked for it.
     pub(super) fn paused_for(&self) -> Duration {
-        let budget = self.engine.budget();
-        budget.map_or(Duration::ZERO, |budget| budget.paused_for)
+        self.client().rate_budget().paused_for
     }
 
     /// Returns when the newest page was last confirmed, and the number of emails.
@@ -331,7 +330,7 @@ impl MirrorSource {
                 }) => engine.reread_page(&id).await?,
                 Request::Email(id) => {
                     let _slot = slots.acquire_owned().await;
-                    return engine.store_email(&id).await;
+                    return engine.fetch_and_store(&id).await?.is_changed.map(drop);
                 }
             };
             match report.stop_reason {

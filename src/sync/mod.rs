@@ -35,7 +35,7 @@ pub(crate) use recheck::RecheckScope;
 pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 
 use crate::api::{
-    BeforeSend, Cursor, EmailApi, EmailPage, InvalidResponses, MAX_LIMIT, RateBudget, RequestHandle,
+    BeforeSend, Cursor, EmailApi, EmailPage, InvalidResponses, MAX_LIMIT, RequestHandle,
 };
 use crate::archive::{
     Archive, CandidateRows, Coverage, EmailRow, ListingPage, MergeResult, PagePosition,
@@ -144,11 +144,6 @@ impl<S: EmailApi> Engine<S> {
             service,
             ..self.clone()
         }
-    }
-
-    /// Returns the current rate budget; `None` for a service without a rate limit.
-    pub(crate) fn budget(&self) -> Option<RateBudget> {
-        self.service.rate_budget()
     }
 
     /// Returns the service, for what the archive does not store.
@@ -278,16 +273,11 @@ impl<S: EmailApi> Engine<S> {
         Ok(self.fetch_and_store(id).await?.email)
     }
 
-    /// Fetches one email and stores it, or fails.
-    pub(crate) async fn store_email(&self, id: &EmailId) -> Result<()> {
-        self.fetch_and_store(id).await?.is_changed.map(drop)
-    }
-
     /// Fetches one email and stores it; returns whether the archive has it then.
     ///
     /// The archive leaves out what was purged and what is older than it keeps.
     pub(crate) async fn store_unless_left_out(&self, id: &EmailId) -> Result<bool> {
-        self.store_email(id).await?;
+        self.fetch_and_store(id).await?.is_changed?;
         let id = id.clone();
         self.run_blocking(move |archive| Ok(archive.email(&id)?.is_some()))
             .await

@@ -74,7 +74,7 @@ pub(super) fn load_counts(
     cancel: &CancellationToken,
 ) -> Result<ListCounts> {
     let mut counts = ListCounts {
-        archive_span: load_span(archive)?,
+        archive_span: (archive.earliest_created()?).zip(archive.latest_created()?),
         left_out: archive.left_out()?,
         coverage: archive.coverage()?,
         ..ListCounts::default()
@@ -110,12 +110,6 @@ pub(super) fn load_counts(
     let scope = archive.row_counts()?;
     (counts.archive_total, counts.bodies_known) = (scope.emails, Some(scope.bodies));
     Ok(counts)
-}
-
-/// Loads the times of the oldest and the newest email;
-/// `None` if one is unknown or there is no email.
-fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>> {
-    Ok((archive.earliest_created()?).zip(archive.latest_created()?))
 }
 
 /// Counts the matches without a known body that the service still has.

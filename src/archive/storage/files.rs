@@ -222,11 +222,12 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
 }
 
 /// Moves the file of an archive, and its write-ahead log,
-/// to a name with `label` that no file has yet.
-pub(crate) fn back_up_file(path: &Path, label: &str) -> Result<PathBuf> {
+/// to a name with `aside` that no file has yet.
+pub(crate) fn back_up_file(path: &Path) -> Result<PathBuf> {
+    const LABEL: &str = "aside";
     // To rename replaces a file: this empty one keeps the name from others.
-    let backup = create_unused(path, label, |name| create_private_file(name).map(drop))
-        .map_err(|error| move_error(path, &unused_path(path, label), &error))?;
+    let backup = create_unused(path, LABEL, |name| create_private_file(name).map(drop))
+        .map_err(|error| move_error(path, &unused_path(path, LABEL), &error))?;
     rename_sidecars(path, &backup)
         .and_then(|()| fs::rename(path, &backup))
         .map_err(|error| {

@@ -378,9 +378,10 @@ impl EffectRunner {
 
     /// The time, and the rate budget of the service at present.
     pub fn clock_message(&self, zone: &TimeZone) -> Message {
+        let engine = self.session.engine.as_ref().ok();
         Message::Clock {
             now: (self.env.sessions.clock)().to_zoned(zone.clone()),
-            budget: self.session.engine.as_ref().ok().and_then(Engine::budget),
+            budget: engine.map(|engine| engine.service().rate_budget()),
         }
     }
 
