@@ -58,7 +58,6 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
     targets.filter_map(|rest| rest.split(')').next())
 }
 
-/// The fragment that leads to a heading.
 fn fragment(heading: &str) -> String {
     let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let kept: String = heading.chars().filter(is_kept).collect();

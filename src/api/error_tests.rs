@@ -21,7 +21,6 @@ fn kind(status: u16, body: &str, endpoint: Endpoint) -> ErrorKind {
     error(status, body, endpoint).kind
 }
 
-/// Writes the body of an error with this name and message.
 fn body(name: &str, message: &str) -> String {
     format!(r#"{{"statusCode":404,"name":"{name}","message":"{message}"}}"#)
 }

@@ -24,7 +24,6 @@ type Watch = Arc<Mutex<Option<Due>>>;
 struct Due {
     /// Pages before it.
     left: u64,
-    /// Receives the report.
     sender: Sender<()>,
     /// The next page waits for this.
     hold: Option<Receiver<()>>,

@@ -19,7 +19,6 @@ use crate::harness::service::{KEY, Service};
 use crate::harness::serving::signal;
 use crate::sync_command::reporting_bodies;
 
-/// Starts a service that reports each request for a body.
 fn reporting(emails: u32) -> (Service, Receiver<String>) {
     let (sender, receiver) = channel();
     (Service::new(reporting_bodies(emails, sender)), receiver)

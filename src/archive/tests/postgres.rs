@@ -143,7 +143,6 @@ fn text_that_the_server_refuses_comes_back() {
     assert_eq!(archive.purge(&purged).unwrap().0, 1);
 }
 
-/// Returns an email as a line to import.
 fn line(id: &str, second: i64, subject: &str, text: &str) -> String {
     format!(
         r#"{{"id":"{id}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"{subject}","text":"{text}"}}"#,

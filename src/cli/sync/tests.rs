@@ -176,7 +176,6 @@ fn clock() -> Clock {
     Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed())
 }
 
-/// A command that loads new mail.
 fn command<'a>(
     service: &FakeService,
     archive: &Archive,
@@ -278,7 +277,6 @@ async fn watch_outlives_an_archive_server_that_is_away() {
     watch_while_fails(ErrorKind::ArchiveUnreachable, "archive").await;
 }
 
-/// Watches while requests fail for a time, and checks the notes.
 async fn watch_while_fails(kind: ErrorKind, side: &str) {
     let played = FakeService::with_emails(3);
     let output = output_of_watch(&played, HistorySpan::Off, async |archive| {

@@ -237,7 +237,6 @@ impl TestMirror {
         tasks
     }
 
-    /// How many requests it has sent.
     pub(super) fn requests(&self) -> u64 {
         self.state.upstream_requests()
     }

@@ -31,7 +31,6 @@ pub(super) enum Dates {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceFault {
-    /// No answer.
     Unreachable,
     /// The response is that the cursor is unknown.
     Gone,
@@ -72,7 +71,6 @@ pub(super) struct State {
     pub(super) rising: bool,
     /// It lists its emails in no order.
     pub(super) shuffled: bool,
-    /// The most items of a page.
     pub(super) cap: usize,
     /// It ignores limit and cursor, gives everything, and does not say whether there is
     /// more.
@@ -84,7 +82,6 @@ pub(super) struct State {
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
     pub(super) lenient: bool,
-    /// The email that is unreadable in its pages.
     pub(super) unreadable_id: Option<&'static str>,
     /// It says that it has none of the emails that it lists.
     pub(super) forgetful: bool,
@@ -97,7 +94,6 @@ pub(super) struct State {
     /// When the mirror has read its newest page.
     pub(super) mirror_listed_at: Option<Timestamp>,
     pub(super) faults: VecDeque<Option<ServiceFault>>,
-    /// Every request so far.
     pub(super) requests: Vec<Cursor>,
     /// The customer that all new mail goes to; by turns five of them if `None`.
     pub(super) customer: Option<i64>,

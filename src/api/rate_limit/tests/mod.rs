@@ -22,7 +22,6 @@ fn limits(limit: u32, remaining: u32, reset: f64) -> LimitHeaders {
 }
 
 impl LimiterState {
-    /// Sends the request if it is allowed.
     fn try_acquire(&mut self, now: Duration, position: QueuePosition, jitter: f64) -> Decision {
         let decision = self.check(now, position);
         if decision == Allowed {
