@@ -11,10 +11,8 @@ const CHANGELOG: &str = include_str!("../CHANGELOG.md");
 #[test]
 fn the_readme_names_every_verb_and_no_other() {
     let command = crate::cli::Args::command();
-    let verbs: Vec<&str> = command
-        .get_subcommands()
-        .map(clap::Command::get_name)
-        .collect();
+    let verbs = command.get_subcommands().map(clap::Command::get_name);
+    let verbs: Vec<&str> = verbs.collect();
     for verb in &verbs {
         assert!(
             README.contains(&format!("sentbox {verb}")),

@@ -42,9 +42,7 @@ pub use completion::complete_words;
 pub(crate) use open_archive::check_named_archive;
 pub use output::{CommandExit, Output};
 
-/// The context of every command.
 pub struct CommandContext<'a> {
-    /// The global flags.
     pub global: &'a Global,
     pub env: &'a Env,
     pub clock: &'a Clock,
@@ -133,7 +131,6 @@ impl ProfileContext<'_> {
     }
 }
 
-/// Runs one command to its end.
 pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
     let Global {
         json, jsonl, jq, ..

@@ -247,10 +247,8 @@ impl Summary {
         if self.recipients().nth(1).is_none() {
             return self.recipients().count();
         }
-        let addresses: HashSet<_> = self
-            .recipients()
-            .map(|to| to.email.to_lowercase())
-            .collect();
+        let addresses = self.recipients().map(|to| to.email.to_lowercase());
+        let addresses: HashSet<_> = addresses.collect();
         addresses.len()
     }
 }

@@ -153,10 +153,8 @@ fn without_seen_changes(node: &Node, since: &mut Option<Timestamp>) -> Option<No
     match node {
         Node::And(nodes) => {
             // All members, so that none of their times is missed.
-            let rest: Vec<Option<Node>> = nodes
-                .iter()
-                .map(|node| without_seen_changes(node, since))
-                .collect();
+            let rest = nodes.iter().map(|node| without_seen_changes(node, since));
+            let rest: Vec<Option<Node>> = rest.collect();
             rest.into_iter().collect::<Option<_>>().map(Node::And)
         }
         Node::Or(nodes) => {

@@ -218,7 +218,6 @@ impl Theme {
         status_role(status).map_or_else(Style::new, |role| self.text(role))
     }
 
-    /// Styles the symbol of a status.
     pub fn status_symbol(self, status: &Status) -> Style {
         status_role(status).map_or_else(Style::new, |role| self.symbol(role))
     }

@@ -76,7 +76,6 @@ impl<'a> RowPrinter<'a> {
     }
 }
 
-/// The layout of rows for people.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct RowLayout {
     /// Width of the terminal; without one, fields are separated by tabs.

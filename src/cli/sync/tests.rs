@@ -76,15 +76,13 @@ impl EmailApi for FakeService {
         };
         let from = (below - i64::from(limit)).max(0);
         Ok(EmailPage {
-            checked_at: None,
-            listed_at: None,
             items: (from..below)
                 .rev()
                 .filter(|n| state.deleted != Some(*n))
                 .map(|n| item(n, state.bounced == Some(n)))
                 .collect(),
-            unreadable: 0,
             has_more: Some(from > 0),
+            ..EmailPage::default()
         })
     }
 

@@ -71,11 +71,10 @@ impl EmailApi for Scripted {
             ListedEmail::parse(&json).unwrap()
         });
         Ok(EmailPage {
-            checked_at: None,
-            listed_at: None,
             items: items.collect(),
             unreadable: step.iter().filter(|status| **status == UNREADABLE).count(),
             has_more: Some(false),
+            ..EmailPage::default()
         })
     }
 

@@ -93,7 +93,6 @@ struct PrintedRow {
     is_outdated: bool,
 }
 
-/// The running program.
 pub struct LinearLoop<'a, E> {
     model: Model,
     runner: EffectRunner,
