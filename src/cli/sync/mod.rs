@@ -177,14 +177,11 @@ fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
 }
 
 /// Adds the service's own text to the error of a run whose cursors it refused.
-fn with_refusal(error: Error, refusal: Option<String>) -> Error {
-    match refusal {
-        None => error,
-        Some(text) => {
-            let message = format!("{} ({text})", error.message);
-            Error { message, ..error }
-        }
+fn with_refusal(mut error: Error, refusal: Option<String>) -> Error {
+    if let Some(text) = refusal {
+        error.message = format!("{} ({text})", error.message);
     }
+    error
 }
 
 struct SyncCommand<'a, S> {
