@@ -302,10 +302,7 @@ fn stored_copy_gets_status_from_list() {
 #[test]
 fn show_without_answer_prints_copy_and_age() {
     let (live, mut sentbox) = mirrored(3);
-    let (show, listed) = (
-        format!("show {} --utc", id(1)),
-        format!("show {} --utc", id(2)),
-    );
+    let [show, listed] = [1, 2].map(|number| format!("show {} --utc", id(number)));
     let online = sentbox.stdout(&show);
     live.fail(true);
     let output = sentbox.run(&show);

@@ -188,11 +188,9 @@ fn load_copy(
         format!("no longer at the service; kept here; noticed {noticed}")
     });
     let stored = archive.email(id)?;
-    let (has_body, confirmed_at, is_final) = (
-        stored.is_some(),
-        row.confirmed_at.filter(|at| *at <= now),
-        row.finality(now) == Finality::Final,
-    );
+    let has_body = stored.is_some();
+    let confirmed_at = row.confirmed_at.filter(|at| *at <= now);
+    let is_final = row.finality(now) == Finality::Final;
     let email = match stored {
         Some(email) => email,
         None => Email {

@@ -53,10 +53,8 @@ fn scroll_columns(terminal: &mut vt100::Parser, sequences: &str) {
         panic!("{sequences:?}");
     };
     assert_eq!(left, column, "a line feed scrolls between the margins");
-    let (up, down) = (
-        sequences.matches('\n').count(),
-        sequences.matches("\x1bM").count(),
-    );
+    let up = sequences.matches('\n').count();
+    let down = sequences.matches("\x1bM").count();
     assert_eq!(row, if up > 0 { bottom } else { top });
     let width = AREA.width - (left - 1);
     let rows: Vec<String> = terminal.screen().rows_formatted(left - 1, width).collect();

@@ -287,20 +287,16 @@ impl EffectRunner {
     /// Keeps an opened session until the model has decided about it,
     /// which gets its data.
     fn keep_opened(&mut self, opened: Result<Opened, JoinError>) -> Result<Message, JoinError> {
-        let Opened {
-            request,
-            result,
-            message,
-        } = opened?;
-        let result = result.map(|opened| match opened {
+        let opened = opened?;
+        let result = opened.result.map(|session| match session {
             OpenedSession::Opened(mut session) => {
                 let info = std::mem::take(&mut session.info);
-                self.opened = Some((request, session));
+                self.opened = Some((opened.request, session));
                 OpenOutcome::Opened(Box::new(info))
             }
             OpenedSession::NeedsConfirm(question) => OpenOutcome::NeedsConfirm(question),
         });
-        Ok(message(request, result))
+        Ok((opened.message)(opened.request, result))
     }
 
     /// Waits for the next changes, if the service is a mirror;

@@ -137,10 +137,8 @@ impl TuiHarness {
 
     pub async fn with_backfill(size: Size, emails: u32, backfill: HistorySpan) -> Self {
         let host = Host::start(emails).await;
-        let (memory, time) = (
-            ArchiveLocation::Memory,
-            (host.now.clone(), host.clock.clone()),
-        );
+        let memory = ArchiveLocation::Memory;
+        let time = (host.now.clone(), host.clock.clone());
         let it = Self::with(&memory, &host.base(), size, ONE_ATTEMPT, backfill, time).await;
         Self {
             host: Some(host),
