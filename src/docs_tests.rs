@@ -11,10 +11,8 @@ const CHANGELOG: &str = include_str!("../CHANGELOG.md");
 #[test]
 fn the_readme_names_every_verb_and_no_other() {
     let command = crate::cli::Args::command();
-    let verbs: Vec<&str> = command
-        .get_subcommands()
-        .map(clap::Command::get_name)
-        .collect();
+    let verbs = command.get_subcommands().map(clap::Command::get_name);
+    let verbs: Vec<&str> = verbs.collect();
     for verb in &verbs {
         assert!(
             README.contains(&format!("sentbox {verb}")),
@@ -53,13 +51,11 @@ fn docs() -> Vec<String> {
         .collect()
 }
 
-/// The targets of links.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1);
     targets.filter_map(|rest| rest.split(')').next())
 }
 
-/// The fragment that leads to a heading.
 fn fragment(heading: &str) -> String {
     let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let kept: String = heading.chars().filter(is_kept).collect();

@@ -217,7 +217,6 @@ impl ErrorKind {
         self.is_service_error() || matches!(self, Self::ArchiveUnreachable)
     }
 
-    /// Whether the archive is the cause.
     pub(crate) const fn is_archive_error(self) -> bool {
         matches!(
             self,

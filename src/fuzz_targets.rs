@@ -130,18 +130,13 @@ pub fn terminal_input(data: &[u8]) {
     let mut whole = InputParser::new();
     let mut split = InputParser::new();
     let at_once = read(&mut whole, data);
-    let one_by_one: Vec<Message> = data
-        .iter()
-        .flat_map(|byte| read(&mut split, &[*byte]))
-        .collect();
+    let one_by_one = data.iter().flat_map(|byte| read(&mut split, &[*byte]));
+    let one_by_one: Vec<Message> = one_by_one.collect();
     assert_eq!(at_once, one_by_one, "{data:?}");
     if whole.timeout().is_some() {
         whole.give_up();
     }
     let key = Key::parse("j").expect("it is a key");
-    assert_eq!(
-        read(&mut whole, b"j"),
-        [Message::KeyPressed(key)],
-        "{data:?}"
-    );
+    let expected = [Message::KeyPressed(key)];
+    assert_eq!(read(&mut whole, b"j"), expected, "{data:?}");
 }

@@ -195,7 +195,6 @@ fn format_keys(keys: &[String]) -> String {
     keys.join(" ")
 }
 
-/// All commands with their keys and names.
 fn key_table() -> String {
     let mut out = String::new();
     for line in help_lines(&Keymap::default()) {
@@ -281,7 +280,6 @@ fn regenerate(text: &str, used: &mut BTreeSet<String>) -> String {
     out
 }
 
-/// The structs in `src/cli` that derive `Serialize`.
 fn serialized_structs() -> BTreeSet<String> {
     fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("src/cli is a folder") {

@@ -90,7 +90,6 @@ pub fn open_demo(sample: &SampleArgs, context: &mut CommandContext<'_>) -> Resul
     })
 }
 
-/// Loads the configuration file with its errors.
 fn load_config(env: &Env) -> Result<ConfigFile> {
     let paths = Paths::from_env(env);
     let mut file = ConfigFile::load_with_errors(&paths)?;

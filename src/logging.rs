@@ -19,7 +19,6 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// The size at which a log is rotated.
 const MAX_SIZE: u64 = 2 << 20;
 
 /// Starts the log if the flags request one, and returns its path.

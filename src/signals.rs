@@ -46,7 +46,6 @@ static SHUTTING_DOWN: AtomicBool = AtomicBool::new(false);
 /// Receives the number of a signal after its [`GRACE_PERIOD`].
 static ON_DEADLINE: OnceLock<Box<dyn Fn(u8) + Send + Sync>> = OnceLock::new();
 
-/// Receives signals from its creation on.
 pub(crate) struct Signals {
     receiver: UnboundedReceiver<u8>,
 }

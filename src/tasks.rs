@@ -21,7 +21,6 @@ const MAX_THREADS: usize = 4;
 /// How many results of each thread may wait to be consumed.
 const AHEAD: usize = 64;
 
-/// Starts a task of a set.
 pub(crate) fn spawn_in<T: Send + 'static>(
     tasks: &mut JoinSet<T>,
     work: impl Future<Output = T> + Send + 'static,

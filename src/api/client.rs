@@ -32,7 +32,6 @@ use crate::mail::Mailbox;
 use crate::tasks::lock;
 
 pub(super) const MAX_REDIRECTS: usize = 3;
-/// The shortest wait that is reported.
 const MIN_REPORTED_WAIT: Duration = Duration::from_secs(5);
 /// The most bytes of a page that is kept: several times those of a hundred emails.
 const MAX_KEPT_PAGE: usize = 256 << 10;
@@ -139,10 +138,8 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Receives the length of a wait, and its cause.
 type WaitListener = Box<dyn Fn(Duration, WaitCause) + Send + Sync>;
 
-/// Why a request waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum WaitCause {
     /// The own rate limit, or that of the service.
@@ -338,7 +335,6 @@ impl Client {
         Ok(())
     }
 
-    /// Opens the stream of changes of a mirror.
     pub(super) async fn open_changes(&self) -> Result<ChangeStream> {
         let config = &self.inner.config;
         if config.mailbox != Mailbox::Sent {

@@ -34,11 +34,9 @@ pub(super) enum RequestError {
     Tls(String),
     /// No connection for another reason.
     ConnectFailed(String),
-    /// No connection through the proxy.
     Proxy(String),
     /// The service or the network did not respond in time.
     Timeout,
-    /// The connection broke during the response.
     ConnectionBroken,
     NotHttp,
     /// The body is not the gzip that its header names, or is cut off.
@@ -89,7 +87,6 @@ pub(super) enum Endpoint {
     Metrics,
     /// The link of an attachment, which is on another host.
     Download,
-    /// The changes of a mirror.
     Changes,
 }
 

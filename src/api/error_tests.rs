@@ -21,7 +21,6 @@ fn kind(status: u16, body: &str, endpoint: Endpoint) -> ErrorKind {
     error(status, body, endpoint).kind
 }
 
-/// Writes the body of an error with this name and message.
 fn body(name: &str, message: &str) -> String {
     format!(r#"{{"statusCode":404,"name":"{name}","message":"{message}"}}"#)
 }
@@ -340,10 +339,8 @@ async fn port_with_other_scheme_has_a_hint() {
     let plain = answer_with(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let url = format!("https://{plain}/");
     let local = hint(&url, "https://localhost").await;
-    assert_eq!(
-        local,
-        "that port does not speak TLS; is the base URL http://?"
-    );
+    let expected = "that port does not speak TLS; is the base URL http://?";
+    assert_eq!(local, expected);
     let remote = hint(&url, "https://mail.example.com").await;
     assert!(
         remote.contains("does not speak TLS") && !remote.contains("http:"),

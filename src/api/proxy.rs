@@ -103,10 +103,8 @@ mod tests {
         };
         assert_eq!(name(&[]), "the proxy");
         let all = ("ALL_PROXY", "http://ana:secret@proxy.example.com:3128/");
-        assert_eq!(
-            name(&[all]),
-            "the proxy proxy.example.com:3128 of ALL_PROXY"
-        );
+        let expected = "the proxy proxy.example.com:3128 of ALL_PROXY";
+        assert_eq!(name(&[all]), expected);
         let https = ("https_proxy", "localhost:9");
         assert_eq!(name(&[all, https]), "the proxy localhost:9 of https_proxy");
         let empty = ("HTTPS_PROXY", "");

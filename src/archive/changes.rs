@@ -185,10 +185,8 @@ mod tests {
         let last = archive
             .snapshot_changes(now, Some(after.last_purge))
             .unwrap();
-        assert_eq!(
-            last.changes_since(&after),
-            [MailboxChange::PurgedBefore(time)]
-        );
+        let expected = [MailboxChange::PurgedBefore(time)];
+        assert_eq!(last.changes_since(&after), expected);
     }
 
     #[test]

@@ -12,16 +12,13 @@ use crate::api::ListedEmail;
 use crate::error::Result;
 use crate::mail::{BOUNCE_FIELD, EmailId, Status};
 
-/// A reported event of an email.
 #[derive(Debug, Clone)]
 pub(crate) struct EmailEvent {
     pub(crate) id: EmailId,
     pub(crate) status: Status,
-    /// The JSON of the reason of a bounce.
     pub(crate) bounce: Option<Box<RawValue>>,
 }
 
-/// The outcome of an [`EmailEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EventOutcome {
     /// The archive has changed.
@@ -30,7 +27,6 @@ pub(crate) enum EventOutcome {
     Known,
     /// The archive does not have the email.
     Missing,
-    /// The email was purged.
     Purged,
 }
 

@@ -83,7 +83,6 @@ impl Outcomes {
     }
 }
 
-/// The value by which emails are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grouping {
     Day,

@@ -245,7 +245,7 @@ impl Archive {
             return Self::open(&ArchiveLocation::Disk(path)).map(OpenResult::Opened);
         };
         Self::open_file_for(settings, &path, &ours, on_mismatch, || {
-            back_up_file(&path, "aside").map(drop)
+            back_up_file(&path).map(drop)
         })
     }
 
@@ -526,7 +526,7 @@ fn back_up(settings: &Settings, path: &Path) -> Result<()> {
     }
     for path in Mailbox::ALL.map(|mailbox| mailbox.archive_path(path)) {
         if path.exists() {
-            back_up_file(&path, "aside")?;
+            back_up_file(&path)?;
         }
     }
     Ok(())

@@ -155,7 +155,6 @@ impl Import<'_> {
         read
     }
 
-    /// Adds the email of each line.
     fn add_lines(&mut self, mut input: impl BufRead) -> Result<()> {
         let mut line = Vec::new();
         for number in 1.. {

@@ -44,7 +44,6 @@ impl Archive {
     }
 }
 
-/// The damaged parts of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Damage {
     /// Database pages or indexes.

@@ -268,7 +268,6 @@ impl Archive {
     }
 }
 
-/// The contents of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArchiveInfo {
     /// The version of its tables.

@@ -30,7 +30,6 @@ const RECORD_OLD: &str = "UPDATE listing SET left_out_old = 1 WHERE left_out_old
 /// Reports about an email that is searched by its id.
 pub(crate) const PURGED: &str = "this email was purged: the archive leaves it out";
 
-/// Which mail to purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PurgeTarget {
     /// Mail that is older than this.
@@ -39,7 +38,6 @@ pub(crate) enum PurgeTarget {
     To(String),
     /// Mail that was sent to or from this address, or is answered to it.
     With(String),
-    /// Mail that matches this query.
     Matching(Query),
     /// Mail whose ids have these hashes: a mirror purged it.
     Hashed(HashSet<[u8; 16]>),

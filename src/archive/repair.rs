@@ -31,7 +31,6 @@ use crate::error::{Error, ErrorKind, Result};
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 4 << 20;
 
-/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepairOutcome {
     pub(crate) emails: u64,

@@ -59,7 +59,6 @@ impl Share {
     }
 }
 
-/// The statistics of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Statistics {
     pub(crate) total: u64,

@@ -143,7 +143,6 @@ impl RowWindow {
         self
     }
 
-    /// Returns the rows that match.
     pub(crate) fn matching(&self) -> impl Iterator<Item = &EmailRow> {
         let rows = self.rows.iter().enumerate();
         rows.filter_map(|(n, row)| (self.unmatched != Some(n)).then_some(row))

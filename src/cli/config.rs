@@ -54,7 +54,6 @@ fn print_path(env: &Env, out: &mut Output) -> Result<(), CommandExit> {
     out.flush()
 }
 
-/// Finds the errors and the warnings of a configuration file.
 pub(super) fn find_errors(profiles: &Profiles, context: &CommandContext<'_>) -> ConfigFindings {
     let CommandContext { env, clock, .. } = context;
     let file = &profiles.file;

@@ -362,7 +362,6 @@ async fn complete_email(
     Ok(CompleteEmail { email, files })
 }
 
-/// An export that is being written.
 struct ExportRun<'a> {
     job: ExportJob,
     plan: ExportPlan,

@@ -96,7 +96,6 @@ pub(super) fn with_recheck(
     ctx.with_next_step(age, &format!("sentbox sync --recheck {span} updates them"))
 }
 
-/// The result of a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfirmResult {
     /// All statuses are confirmed.
@@ -128,11 +127,9 @@ pub(super) fn confirm_statuses(
     result
 }
 
-/// One run of the command.
 struct StatusRefresh<'a, 'c> {
     engine: Engine<Client>,
     search: &'a SearchArgs,
-    /// The query for all candidates.
     candidates: Query,
     /// A status confirmed since this time needs no request.
     started: Timestamp,
@@ -144,7 +141,6 @@ struct StatusRefresh<'a, 'c> {
 /// The emails whose statuses are still to be confirmed.
 struct PendingStatuses {
     emails: u64,
-    /// Whether there are more.
     is_more: bool,
     /// An estimate, which ends above [`MAX_ESTIMATED_REQUESTS`].
     requests: u32,

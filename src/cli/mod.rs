@@ -42,9 +42,7 @@ pub use completion::complete_words;
 pub(crate) use open_archive::check_named_archive;
 pub use output::{CommandExit, Output};
 
-/// The context of every command.
 pub struct CommandContext<'a> {
-    /// The global flags.
     pub global: &'a Global,
     pub env: &'a Env,
     pub clock: &'a Clock,
@@ -80,7 +78,6 @@ impl<'a> CommandContext<'a> {
     }
 }
 
-/// The context of a command that uses a profile.
 struct ProfileContext<'a> {
     settings: Settings,
     /// Which emails it is about.
@@ -134,7 +131,6 @@ impl ProfileContext<'_> {
     }
 }
 
-/// Runs one command to its end.
 pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
     let Global {
         json, jsonl, jq, ..
@@ -254,7 +250,6 @@ fn block_on_until_signal<T>(
     })?
 }
 
-/// Listens for the signals that end a command.
 fn listen_for_signals() -> Result<Signals> {
     Signals::listen(&signals::command_shutdown_signals())
 }

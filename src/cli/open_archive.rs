@@ -239,7 +239,6 @@ pub(super) fn require_storage(settings: &Settings) -> Result<()> {
     }
 }
 
-/// Returns the path of an archive on disk.
 pub(super) fn require_disk<'a>(
     location: &'a ArchiveLocation,
     settings: &Settings,
@@ -294,7 +293,6 @@ pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     None
 }
 
-/// Records that an email is opened, if the archive is audited.
 pub(super) fn record_opened(
     archive: Option<&Archive>,
     id: &EmailId,
@@ -324,7 +322,6 @@ fn open(on_mismatch: OnMismatch, ctx: &mut ProfileContext<'_>) -> Result<OpenRes
     Ok(OpenResult::Opened(archive))
 }
 
-/// Counts all matches.
 pub(super) fn count_matches(archive: &Archive, query: &Query) -> Result<u64> {
     let count = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
     let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =

@@ -162,16 +162,11 @@ struct LoginJson<'a> {
 /// `login`: reads a key, verifies it, and stores it for its owner only.
 pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit> {
     let mut profiles = context.load_profiles()?;
-    let CommandContext {
-        global,
-        env,
-        clock,
-        out,
-        ..
-    } = context;
-    let target = profiles.key_target(&global.flags(), env)?;
+    let CommandContext { env, out, .. } = context;
+    let target = profiles.key_target(&context.global.flags(), env)?;
     let key = read_key(&target)?;
-    let access = block_on_until_signal(async { Ok(verify_key(&target, &key, clock).await?) })?;
+    let verify = async { Ok(verify_key(&target, &key, context.clock).await?) };
+    let access = block_on_until_signal(verify)?;
     profiles.store_key(&target, &key)?;
     let profile = &target.profile;
     let report = LoginJson {
@@ -199,7 +194,7 @@ pub(super) fn log_in(mut context: CommandContext<'_>) -> Result<(), CommandExit>
     out.report(&report, text)?;
     let flags = Flags {
         profile: Some(profile.clone()),
-        ..global.flags()
+        ..context.global.flags()
     };
     // What keeps the archive from opening is reported when it is used.
     if let Ok(Some(mismatch)) =

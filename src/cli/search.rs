@@ -202,11 +202,9 @@ pub(super) fn describe_scope(
     next_step: &str,
     ctx: &ProfileContext<'_>,
 ) -> Result<String> {
-    let (emails, coverage, zone) = (
-        archive.query_count()?,
-        archive.coverage()?,
-        &ctx.settings.zone,
-    );
+    let emails = archive.query_count()?;
+    let coverage = archive.coverage()?;
+    let zone = &ctx.settings.zone;
     if emails == 0 && coverage == Coverage::Unknown {
         return Ok(ctx.with_next_step("the archive is empty", next_step));
     }

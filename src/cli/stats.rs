@@ -102,7 +102,6 @@ impl From<(String, Outcomes)> for GroupJson {
 }
 
 impl GroupJson {
-    /// Returns the cells of a line.
     fn cells(&self) -> Vec<String> {
         let counts = [
             self.emails,

@@ -42,7 +42,6 @@ pub(crate) enum KeySource {
     Command(String),
     /// A file of mode 0600 that holds it.
     File(PathBuf),
-    /// A variable of the environment.
     Variable(String),
 }
 

@@ -7,7 +7,6 @@ use ratatui::style::Color;
 
 use super::env::Env;
 
-/// The number of colours of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColourDepth {
     Ansi16,
@@ -48,7 +47,6 @@ impl ColourDepth {
     }
 }
 
-/// The background of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Background {
     Light,

@@ -52,7 +52,7 @@ impl Multiplexer {
     /// Finds it by its variables.
     ///
     /// `TERM` is `screen` also in tmux on another machine.
-    fn find(env: &Env) -> Option<Self> {
+    pub(crate) fn find(env: &Env) -> Option<Self> {
         if env.get("TMUX").is_some() {
             Some(Self::Tmux)
         } else {
@@ -61,7 +61,6 @@ impl Multiplexer {
     }
 }
 
-/// The `clipboard` key of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ClipboardSetting {
     /// The environment decides.
@@ -128,7 +127,6 @@ pub(crate) enum NotifySequence {
     Osc777,
 }
 
-/// The `notify` key of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum NotifySetting {
     #[default]
@@ -211,10 +209,8 @@ mod tests {
         );
         if !cfg!(target_os = "macos") {
             assert_eq!(route(&[]), terminal);
-            assert_eq!(
-                route(&["WAYLAND_DISPLAY", "DISPLAY"]),
-                ClipboardRoute::Program(&["wl-copy"])
-            );
+            let expected = ClipboardRoute::Program(&["wl-copy"]);
+            assert_eq!(route(&["WAYLAND_DISPLAY", "DISPLAY"]), expected);
         }
     }
 }

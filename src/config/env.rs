@@ -190,7 +190,6 @@ impl FaultPoint {
 pub(crate) struct Flags {
     /// The profile to use; the environment's keys are then ignored.
     pub(crate) profile: Option<String>,
-    /// The address of the service.
     pub(crate) base_url: Option<String>,
     /// The file of the archive, instead of the profile's.
     pub(crate) archive: Option<PathBuf>,

@@ -49,7 +49,6 @@ pub(crate) struct ConfigFile {
     pub(crate) errors: Vec<String>,
 }
 
-/// A profile of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ProfileConfig {
     /// The service's address; the default one if `None`.
@@ -138,14 +137,12 @@ impl ConfigFile {
         Ok(Self::parse_with_errors(&text, path, paths.home.as_deref()))
     }
 
-    /// Parses `text` of the file at `path`.
     pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self> {
         let file = Self::parse_with_errors(text, path, home);
         file.reject_errors()?;
         Ok(file)
     }
 
-    /// Returns all errors as one.
     pub(crate) fn reject_errors(&self) -> Result<()> {
         let hint = match self.errors.as_slice() {
             [] => return Ok(()),
@@ -249,7 +246,6 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
 
 struct ConfigReader<'a> {
     text: &'a str,
-    /// The offsets of its newlines.
     newlines: Vec<usize>,
     path: &'a Path,
     home: Option<&'a Path>,
@@ -494,7 +490,6 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Returns the value, or adds its error.
     fn check<T>(
         &mut self,
         span: Option<Range<usize>>,

@@ -19,12 +19,9 @@ use super::values::{SavedView, SavedViews, built_in_views};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, Prompting};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The profiles of the configuration file.
 #[derive(Debug)]
 pub(crate) struct Profiles {
-    /// The configuration file.
     pub(crate) path: PathBuf,
-    /// Its content.
     pub(crate) file: ConfigFile,
     paths: Paths,
     text: String,
@@ -39,7 +36,6 @@ pub struct ConfigFindings {
     pub warnings: Vec<String>,
 }
 
-/// A profile for a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProfileEntry {
     pub(crate) name: String,
@@ -59,7 +55,6 @@ pub(crate) struct KeyTarget {
     pub(crate) profile: String,
     /// The service that the key belongs to.
     pub(crate) base_url: BaseUrl,
-    /// The file that will hold the key.
     pub(crate) key_file: PathBuf,
     /// Certificates to trust beside the system's.
     pub(crate) ca_file: Option<PathBuf>,
@@ -73,7 +68,6 @@ impl Profiles {
         Ok(profiles)
     }
 
-    /// Reads a file that may have errors.
     pub(crate) fn load_with_errors(env: &Env) -> Result<Self> {
         Self::read(Paths::from_env(env))
     }
@@ -221,29 +215,24 @@ impl Profiles {
     /// The profile comes first: a process that is killed in between leaves a profile without its
     /// key, which is reported and repaired by the next login, and never a key without a profile.
     pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<()> {
-        let KeyTarget {
-            profile,
-            base_url,
-            key_file,
-            ca_file,
-        } = target;
         self.remove_temp_files();
         let _lock = self.lock()?;
         // The file may name another service or key since the target was chosen.
         let flags = Flags {
-            profile: Some(profile.clone()),
-            base_url: Some(base_url.to_string()),
+            profile: Some(target.profile.clone()),
+            base_url: Some(target.base_url.to_string()),
             ..Flags::default()
         };
         self.key_target(&flags, &Env::default())?;
+        let profile = &target.profile;
         let before = self.path.exists().then(|| self.text.clone());
         let is_first = self.file.profiles.is_empty() && self.file.default_profile.is_none();
         let is_new = !self.file.profiles.contains_key(profile);
         self.edit(|document| {
             let table = profile_table(document, profile)?;
             if is_new {
-                table.insert("base_url", value(base_url.to_string()));
-                if let Some(file) = ca_file {
+                table.insert("base_url", value(target.base_url.to_string()));
+                if let Some(file) = &target.ca_file {
                     let path = std::path::absolute(file).unwrap_or_else(|_| file.clone());
                     table.insert("ca_file", value(path.to_str()?));
                 }
@@ -257,6 +246,7 @@ impl Profiles {
             Some(())
         })?;
         let line = Zeroizing::new(format!("{}\n", key.expose()));
+        let key_file = &target.key_file;
         write_secret(key_file, &line).map_err(|error| {
             // If this fails too, the profile stays without a key.
             let _ = match &before {
@@ -300,7 +290,6 @@ impl Profiles {
         unused
     }
 
-    /// Makes `name` the default profile.
     pub(crate) fn make_default(&mut self, name: &str) -> Result<()> {
         let _lock = self.lock()?;
         self.require(name)?;
@@ -322,7 +311,6 @@ impl Profiles {
         self.file.profiles.get(name)?.server.clone()
     }
 
-    /// Fails if there is no profile of that name.
     pub(crate) fn require(&self, name: &str) -> Result<()> {
         if self.file.profiles.contains_key(name) {
             return Ok(());

@@ -70,10 +70,8 @@ fn profile_list_marks_default_and_hides_secrets() {
         ),
     ]) {
         assert_eq!((&*entry.name, entry.is_default), (name, is_default));
-        assert_eq!(
-            (&*entry.base_url, entry.key_source.as_deref()),
-            (base_url, Some(key_source))
-        );
+        let expected = (base_url, Some(key_source));
+        assert_eq!((&*entry.base_url, entry.key_source.as_deref()), expected);
     }
 }
 

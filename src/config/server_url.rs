@@ -221,10 +221,8 @@ mod tests {
         let url =
             parse("postgres://ana@db.example.com:5433/mail?schema=acme&target_session_attrs=any");
         assert_eq!(url.schema(), "acme");
-        assert_eq!(
-            url.address(),
-            "postgres://ana@db.example.com:5433/mail?target_session_attrs=any"
-        );
+        let expected = "postgres://ana@db.example.com:5433/mail?target_session_attrs=any";
+        assert_eq!(url.address(), expected);
         assert_eq!(url.with_suffix("received").schema(), "acme_received");
         let plain = parse("postgresql:///mail");
         assert_eq!(plain.schema(), "sentbox");
@@ -274,16 +272,12 @@ mod tests {
     #[test]
     fn address_may_have_several_hosts() {
         let url = ServerUrl::parse("postgres://ana@a.example.com,b.example.com/mail?schema=acme");
-        assert_eq!(
-            url.unwrap().address(),
-            "postgres://ana@a.example.com,b.example.com/mail"
-        );
+        let expected = "postgres://ana@a.example.com,b.example.com/mail";
+        assert_eq!(url.unwrap().address(), expected);
         let url =
             ServerUrl::parse("postgres:///mail?host=a.example.com,b.example.com&port=5432,5433");
-        assert_eq!(
-            url.unwrap().address(),
-            "postgres:///mail?host=a.example.com&host=b.example.com&port=5432,5433"
-        );
+        let expected = "postgres:///mail?host=a.example.com&host=b.example.com&port=5432,5433";
+        assert_eq!(url.unwrap().address(), expected);
         let error = ServerUrl::parse("postgres://ana@a.example.com:1,b.example.com:2/mail");
         assert!(error.unwrap_err().hint.contains("host=A,B&port=1,2"));
     }

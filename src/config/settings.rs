@@ -64,10 +64,8 @@ pub(crate) enum ArchiveOrigin {
     NoHome,
 }
 
-/// All settings of a profile.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// Name of the profile.
     pub(crate) profile: String,
     pub(crate) credentials: Credentials,
     /// The location of the archive.
@@ -262,7 +260,6 @@ impl Settings {
 #[derive(Debug, Clone)]
 pub(crate) struct ServerOptions {
     source: Option<KeySource>,
-    /// The server of the profile.
     server: Option<ServerUrl>,
     prompting: Prompting,
     /// Without the password, which is read when an archive on a server is named.
@@ -380,7 +377,6 @@ impl CredentialSource {
 /// Both come from one source: a key must never be sent to an address from another source.
 #[derive(Debug, Clone)]
 pub(crate) struct Credentials {
-    /// The address of the service.
     pub(crate) base_url: BaseUrl,
     /// The key, or why there is none: the program starts without one.
     pub(crate) key: Result<ApiKey>,

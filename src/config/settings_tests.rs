@@ -198,10 +198,8 @@ fn archive_path_depends_on_profile_url_and_key() {
             _ => "memory".to_owned(),
         }
     };
-    assert_eq!(
-        location(&[]),
-        ".local/share/sentbox/acme/acme.example.com_api-139af35a/archive.sqlite"
-    );
+    let expected = ".local/share/sentbox/acme/acme.example.com_api-139af35a/archive.sqlite";
+    assert_eq!(location(&[]), expected);
     assert_ne!(location(&[]), location(&[("ACME_KEY", "re_other_team")]));
     assert_eq!(location(&[("SENTBOX_PROFILE", "local")]), "memory");
 }

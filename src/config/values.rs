@@ -17,7 +17,6 @@ use super::server_url::ServerUrl;
 /// more than a quarter of what the service allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// Requests a second.
     pub(crate) per_second: f64,
     /// The part of the service's stated limit that may be used at most.
     pub(crate) max_share: f64,
@@ -159,7 +158,6 @@ impl fmt::Display for ListColumn {
 /// A part of the mail's history: the newest up to an age.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HistorySpan {
-    /// No mail.
     #[default]
     Off,
     /// The mail of this last time.
@@ -206,7 +204,6 @@ pub(crate) struct KeyBinding {
     pub(crate) declared_at: String,
 }
 
-/// A query that the user saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedView {
     pub(crate) name: String,
@@ -303,11 +300,8 @@ mod tests {
     #[test]
     fn ages_are_hours_days_and_weeks() {
         for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-            assert_eq!(
-                parse_duration(text),
-                Some(SignedDuration::from_hours(hours)),
-                "{text}"
-            );
+            let expected = Some(SignedDuration::from_hours(hours));
+            assert_eq!(parse_duration(text), expected, "{text}");
         }
         for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "all", "3é"] {
             assert_eq!(parse_duration(text), None, "{text}");

@@ -31,7 +31,6 @@ pub(super) fn csv_header() -> String {
     csv_record(COLUMNS.map(|(name, _)| name.to_owned())) + "\n"
 }
 
-/// Returns the line of an email.
 pub(super) fn csv_line(summary: &Summary, secrets: Secrets) -> String {
     csv_record(COLUMNS.map(|(_, value)| value(summary, secrets))) + "\n"
 }
@@ -42,7 +41,6 @@ pub(crate) fn join_addresses(list: &[Address]) -> String {
     list.join(", ")
 }
 
-/// Formats a record of a CSV file.
 pub(crate) fn csv_record(cells: impl IntoIterator<Item = String>) -> String {
     let cells: Vec<String> = cells.into_iter().map(|text| csv_field(&text)).collect();
     cells.join(",")

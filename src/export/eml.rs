@@ -45,7 +45,6 @@ impl From<Email> for CompleteEmail {
     }
 }
 
-/// An attachment with its content.
 #[derive(Debug, Clone)]
 pub(crate) struct AttachedFile {
     attachment: Attachment,
@@ -306,10 +305,8 @@ mod tests {
     fn eml_is_read_back_equal() {
         let eml = to_eml(&email().into());
         let message = MessageParser::default().parse(&eml).unwrap();
-        assert_eq!(
-            named(message.from()),
-            [pair("Acme, Inc.", "billing@acme.example")]
-        );
+        let expected = [pair("Acme, Inc.", "billing@acme.example")];
+        assert_eq!(named(message.from()), expected);
         assert_eq!(
             named(message.to()),
             [
@@ -319,10 +316,8 @@ mod tests {
         );
         assert_eq!(named(message.bcc()), [pair("", "c@example.net")]);
         assert_eq!(named(message.cc()), []);
-        assert_eq!(
-            message.subject(),
-            Some("Ihre Bestellung: 4 Bücher & ご注文 Bcc: thief@example.org")
-        );
+        let expected = Some("Ihre Bestellung: 4 Bücher & ご注文 Bcc: thief@example.org");
+        assert_eq!(message.subject(), expected);
         assert_eq!(message.message_id(), Some("1@acme.example"));
         assert_eq!(message.date().unwrap().to_rfc3339(), "2026-11-20T08:41:07Z");
         for (name, value) in [
@@ -438,10 +433,8 @@ mod tests {
         assert!(encoded.iter().all(|line| line.len() <= 76), "{encoded:?}");
         let message = MessageParser::default().parse(&eml).unwrap();
         assert_eq!(message.subject(), Some(&*subject));
-        assert_eq!(
-            named(message.from()),
-            [pair("=?utf-8?q?Ev?=", "e@x.example")]
-        );
+        let expected = [pair("=?utf-8?q?Ev?=", "e@x.example")];
+        assert_eq!(named(message.from()), expected);
         assert_eq!(
             named(message.to()),
             [

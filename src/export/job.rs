@@ -17,7 +17,6 @@ use crate::query::Query;
 use crate::text::format::{group_digits, plural};
 use crate::text::secrets::Secrets;
 
-/// Which emails are exported.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ExportScope {
     /// These, in this order.
@@ -26,7 +25,6 @@ pub(crate) enum ExportScope {
     Query(Arc<Query>),
 }
 
-/// The form of an exported set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SetFormat {
     /// One file for each email in a new folder.
@@ -90,7 +88,6 @@ impl SetFormat {
         }
     }
 
-    /// Whether the bodies are exported.
     pub(crate) fn has_bodies(self) -> bool {
         self != Self::Csv
     }
@@ -223,7 +220,6 @@ pub(crate) struct ExportProgress {
     pub(crate) attachments_unknown: u64,
     /// Emails requested from the service.
     pub(crate) requests: u64,
-    /// Its invalid responses.
     #[serde(skip)]
     pub(super) invalid: InvalidResponses,
     /// The position of the last email, if the scope is a query.

@@ -41,7 +41,6 @@ const MAX_SLUG_BYTES: usize = 60;
 /// The width at which the html part is laid out before its lines are joined again.
 const TEXT_WIDTH: u16 = 100;
 
-/// The form of an exported email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ExportFormat {
     /// A message of RFC 5322 with its MIME parts, as mail programs read it.
@@ -309,10 +308,8 @@ mod tests {
     #[test]
     fn json_has_control_characters_as_escapes() {
         let source = "{\"id\":\"a\",\n\"subject\":\"\u{9b}31mred\u{202e}\",\"n\":1.50}\n";
-        assert_eq!(
-            export(parse(source), ExportFormat::Json),
-            "{\"id\":\"a\",\"subject\":\"\\u009b31mred\\u202e\",\"n\":1.50}\n"
-        );
+        let expected = "{\"id\":\"a\",\"subject\":\"\\u009b31mred\\u202e\",\"n\":1.50}\n";
+        assert_eq!(export(parse(source), ExportFormat::Json), expected);
     }
 
     #[test]

@@ -45,7 +45,6 @@ struct Checkpoint {
     length: u64,
 }
 
-/// The state file.
 #[derive(Debug, Serialize, Deserialize)]
 struct ResumeState {
     request: ExportRequest,

@@ -63,7 +63,6 @@ fn run(target: &Path, format: SetFormat, archive: &Archive, resume: bool, batche
     false
 }
 
-/// The files below a path with their contents.
 fn contents(path: &Path) -> BTreeMap<String, Vec<u8>> {
     if path.is_file() {
         return BTreeMap::from([(String::new(), fs::read(path).unwrap())]);

@@ -16,7 +16,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 use crate::query::SortOrder;
 
-/// Emails of one batch.
 const BATCH_LEN: usize = 200;
 /// The most emails that the terminal program counts beforehand,
 /// and writes as files of one folder.
@@ -267,7 +266,6 @@ impl ExportJob {
     }
 }
 
-/// An email of a batch.
 enum BatchItem {
     Row(Box<EmailRow>),
     /// It has no row, for this reason.

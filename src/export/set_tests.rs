@@ -202,10 +202,8 @@ fn missing_bodies_are_retrieved_or_listed() {
         Ok(email_of(row))
     });
     assert_eq!((progress.written, progress.requests), (4, 2));
-    assert_eq!(
-        progress.first_failure.as_deref(),
-        Some("49a3999c-3: no such email")
-    );
+    let expected = Some("49a3999c-3: no such email");
+    assert_eq!(progress.first_failure.as_deref(), expected);
 }
 
 #[test]
@@ -311,10 +309,8 @@ fn marked_emails_are_exported_in_list_order() {
     let first = text.find("49a3999c-4").unwrap();
     assert!(first < text.find("49a3999c-0").unwrap(), "{text}");
     assert_eq!((progress.written, progress.failed), (2, 1));
-    assert_eq!(
-        progress.first_failure.as_deref(),
-        Some("unknown: it is no longer in the archive")
-    );
+    let expected = Some("unknown: it is no longer in the archive");
+    assert_eq!(progress.first_failure.as_deref(), expected);
 }
 
 #[test]

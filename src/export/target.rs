@@ -27,7 +27,6 @@ const DOCUMENT_END: &str = "\n],\"has_more\":false}\n";
 /// The end of one after which the export has not ended. The next batch replaces it.
 const PARTIAL_DOCUMENT_END: &str = "\n],\"has_more\":true}\n";
 
-/// The target of a batch.
 pub(super) struct Target<'a> {
     job: &'a ExportJob,
     archive: &'a Archive,

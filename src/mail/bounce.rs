@@ -134,7 +134,6 @@ fn contains_address(text: &str, address: &str) -> bool {
         })
 }
 
-/// Joins the texts that are not empty.
 fn join_known(texts: [&str; 2], separator: &str) -> String {
     let known = texts.into_iter().filter(|text| !text.is_empty());
     known.collect::<Vec<_>>().join(separator)
@@ -208,10 +207,8 @@ mod tests {
     fn status_of_several_recipients_is_of_one() {
         let explained = |status: &Status, recipients| explain(status, None, recipients).0;
         assert_eq!(explained(&Status::Bounced, 1), "their server rejected it");
-        assert_eq!(
-            explained(&Status::Bounced, 4),
-            "one of 4 recipients, not known which; their server rejected it"
-        );
+        let expected = "one of 4 recipients, not known which; their server rejected it";
+        assert_eq!(explained(&Status::Bounced, 4), expected);
         assert!(explained(&Status::Opened, 2).starts_with("one of 2 recipients"));
         let meaning = Status::Canceled.meaning();
         assert_eq!(explained(&Status::Canceled, 4), meaning);

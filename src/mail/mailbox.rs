@@ -14,7 +14,6 @@ pub enum Mailbox {
 }
 
 impl Mailbox {
-    /// Both.
     pub(crate) const ALL: [Self; 2] = [Self::Sent, Self::Received];
 
     /// Returns the path segments of the listing in the API;

@@ -65,20 +65,16 @@ mod tests {
             clicked: Some(1),
             ..Metrics::default()
         };
-        assert_eq!(
-            opened.describe(&Status::Clicked),
-            "opened 3 times, clicked once; the service's count"
-        );
+        let expected = "opened 3 times, clicked once; the service's count";
+        assert_eq!(opened.describe(&Status::Clicked), expected);
         let uncounted = Metrics {
             opened: Some(0),
             clicked: None,
             ..Metrics::default()
         };
         assert_eq!(uncounted.describe(&Status::Opened), "", "it was opened");
-        assert_eq!(
-            uncounted.describe(&Status::Clicked),
-            "opened 0 times; the service's count"
-        );
+        let expected = "opened 0 times; the service's count";
+        assert_eq!(uncounted.describe(&Status::Clicked), expected);
         assert_eq!(uncounted.describe(&Status::Bounced), "");
         assert_eq!(Metrics::default().describe(&Status::Opened), "");
         let bounced = Metrics {

@@ -98,7 +98,6 @@ impl ApiTime {
         self.parsed.map(Timestamp::as_microsecond)
     }
 
-    /// Formats it for programs, in UTC.
     pub(crate) fn format_utc(&self) -> String {
         self.format_or_raw(format_timestamp)
     }
@@ -116,13 +115,11 @@ pub struct Summary {
     pub id: EmailId,
     /// Recipients, in the order of the service.
     pub(crate) to: Vec<Address>,
-    /// Copy recipients.
     pub(crate) cc: Vec<Address>,
     /// Blind-copy recipients.
     pub(crate) bcc: Vec<Address>,
     /// The addresses for replies, if not the sender.
     pub(crate) reply_to: Vec<Address>,
-    /// The sender.
     pub(crate) from: Address,
     /// The subject; empty if there is none.
     pub(crate) subject: SafeText,
@@ -250,10 +247,8 @@ impl Summary {
         if self.recipients().nth(1).is_none() {
             return self.recipients().count();
         }
-        let addresses: HashSet<_> = self
-            .recipients()
-            .map(|to| to.email.to_lowercase())
-            .collect();
+        let addresses = self.recipients().map(|to| to.email.to_lowercase());
+        let addresses: HashSet<_> = addresses.collect();
         addresses.len()
     }
 }

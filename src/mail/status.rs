@@ -24,7 +24,6 @@ pub(crate) enum Finality {
     Final,
 }
 
-/// The texts of a status.
 struct StatusInfo {
     label: &'static str,
     symbol: &'static str,
@@ -259,14 +258,10 @@ mod tests {
                 .map(Status::label);
             words.collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(
-            of(Finality::Final, new),
-            "canceled failed suppressed bounced complained"
-        );
-        assert_eq!(
-            of(Finality::InProgress, new),
-            "scheduled queued sent delayed"
-        );
+        let expected = "canceled failed suppressed bounced complained";
+        assert_eq!(of(Finality::Final, new), expected);
+        let expected = "scheduled queued sent delayed";
+        assert_eq!(of(Finality::InProgress, new), expected);
         assert_eq!(of(Finality::MayChange, new), "delivered opened clicked");
         let old = FINAL_AFTER + SignedDuration::from_secs(1);
         assert_eq!(

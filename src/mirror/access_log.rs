@@ -24,7 +24,6 @@ pub(super) struct Access<'a> {
     pub(super) key: Option<&'a str>,
     pub(super) client: Option<&'a str>,
     pub(super) operation: &'static str,
-    /// The emails in the response.
     pub(super) emails: &'a [EmailId],
     pub(super) status: u16,
     pub(super) seconds: f64,

@@ -43,7 +43,6 @@ pub(super) const MAX_OPEN_REQUESTS: usize = 512;
 /// Where the service posts its events.
 const WEBHOOK_PATH: &str = "/webhooks";
 
-/// State that the operations of a mirror share.
 pub(super) struct MirrorState {
     pub(super) sent: MirrorSource,
     pub(super) received: MirrorSource,
@@ -108,7 +107,6 @@ pub(super) fn routes(state: Arc<MirrorState>) -> Router {
         .with_state(state)
 }
 
-/// The operations of one listing.
 fn listing(mailbox: Mailbox) -> Router<Arc<MirrorState>> {
     let path = format!("/{}", mailbox.path().join("/"));
     let attachments = format!("{path}/{{id}}/attachments");

@@ -20,7 +20,6 @@ const MIN_KEY_LEN: usize = 20;
 /// The name of the key in a new file.
 const FIRST_NAME: &str = "default";
 
-/// The name of the file in messages.
 const FILE_KIND: &str = "the key file";
 
 /// The keys of a file. Only their hashes are in memory.

@@ -34,7 +34,6 @@ struct Flight<T> {
     ended: watch::Receiver<Option<Ended<T>>>,
 }
 
-/// A request that has ended.
 struct Ended<T> {
     at: Instant,
     result: Result<T>,

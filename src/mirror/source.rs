@@ -65,7 +65,6 @@ impl Default for Slots {
     }
 }
 
-/// One listing of a mirror.
 pub(super) struct MirrorSource {
     engine: Engine<Client>,
     clock: Clock,
@@ -78,7 +77,6 @@ pub(super) struct MirrorSource {
     rechecks: SingleFlight<(), ()>,
 }
 
-/// A request to the service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Request {
     /// The page that fills a gap.
@@ -86,7 +84,6 @@ enum Request {
     Email(EmailId),
 }
 
-/// An email to serve.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MirrorEmail {
     pub(super) json: Arc<str>,
@@ -264,8 +261,7 @@ impl MirrorSource {
 
     /// Returns how long requests still pause because the service asked for it.
     pub(super) fn paused_for(&self) -> Duration {
-        let budget = self.engine.budget();
-        budget.map_or(Duration::ZERO, |budget| budget.paused_for)
+        self.client().rate_budget().paused_for
     }
 
     /// Returns when the newest page was last confirmed, and the number of emails.
@@ -334,7 +330,7 @@ impl MirrorSource {
                 }) => engine.reread_page(&id).await?,
                 Request::Email(id) => {
                     let _slot = slots.acquire_owned().await;
-                    return engine.store_email(&id).await;
+                    return engine.fetch_and_store(&id).await?.is_changed.map(drop);
                 }
             };
             match report.stop_reason {

@@ -47,7 +47,6 @@ pub(crate) struct SigningSecrets {
     reported: Mutex<Vec<SignatureError>>,
 }
 
-/// Why a signature is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SignatureError {
     /// Scanners of the network send such requests.
@@ -185,7 +184,6 @@ fn parse_secrets(text: &str) -> Result<Vec<hmac::Key>> {
     Ok(secrets)
 }
 
-/// The body of a webhook.
 #[derive(Deserialize)]
 struct Payload<'a> {
     /// `email.delivered` and others.
@@ -229,7 +227,6 @@ pub(super) struct ServiceEvent {
     pub(super) event: EmailEvent,
     /// When it happened, by the service's clock.
     pub(super) at: Timestamp,
-    /// When the email was created.
     pub(super) created_at: Option<Timestamp>,
 }
 

@@ -153,10 +153,8 @@ fn without_seen_changes(node: &Node, since: &mut Option<Timestamp>) -> Option<No
     match node {
         Node::And(nodes) => {
             // All members, so that none of their times is missed.
-            let rest: Vec<Option<Node>> = nodes
-                .iter()
-                .map(|node| without_seen_changes(node, since))
-                .collect();
+            let rest = nodes.iter().map(|node| without_seen_changes(node, since));
+            let rest: Vec<Option<Node>> = rest.collect();
             rest.into_iter().collect::<Option<_>>().map(Node::And)
         }
         Node::Or(nodes) => {
@@ -247,12 +245,10 @@ impl Node {
         }
     }
 
-    /// Joins nodes with `and`.
     pub(crate) fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
         Self::group(nodes, true)
     }
 
-    /// Joins nodes with `or`.
     pub(crate) fn any(nodes: impl IntoIterator<Item = Self>) -> Self {
         Self::group(nodes, false)
     }
@@ -372,7 +368,6 @@ impl Term {
     }
 }
 
-/// A field of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Field {
     /// A part of a recipient's name or address, as in every address field.
@@ -383,7 +378,6 @@ pub(crate) enum Field {
     ReplyTo,
     /// Any of the five above.
     Any,
-    /// A part of the subject.
     Subject,
     /// The start of a word in the text or the visible html.
     Body,

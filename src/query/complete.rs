@@ -64,12 +64,10 @@ impl SuggestionSource for () {
     }
 }
 
-/// The kind of the suggested values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SuggestionField<'a> {
     /// Addresses in this field, without names.
     Address(Field),
-    /// Domains of recipients.
     Domain,
     TagName,
     /// Values of the tag of this name.
@@ -77,7 +75,6 @@ pub(crate) enum SuggestionField<'a> {
     Status,
 }
 
-/// A value that emails have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Suggestion {
     pub(crate) text: SafeText,
@@ -308,7 +305,6 @@ const fn suggestion_field(operator: Operator) -> Option<SuggestionField<'static>
 mod tests {
     use super::*;
 
-    /// A small archive.
     struct Archive;
 
     impl SuggestionSource for Archive {

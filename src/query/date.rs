@@ -69,7 +69,6 @@ impl NamedDay {
     }
 }
 
-/// The unit of a [`DateExpr::Relative`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RelativeUnit {
     Minutes,

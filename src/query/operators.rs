@@ -31,12 +31,10 @@ pub(crate) enum Operator {
     Sort,
 }
 
-/// A row of the table.
 struct OperatorRow {
     operator: Operator,
     name: &'static str,
     description: &'static str,
-    /// A query that uses it.
     example: &'static str,
 }
 
@@ -157,10 +155,6 @@ pub(super) fn near_operator(word: &str) -> Option<String> {
     Some(format!("searched for as a word: did you mean {meant}:?"))
 }
 
-fn trim_brackets(id: &str) -> &str {
-    id.trim_start_matches('<').trim_end_matches('>')
-}
-
 /// The fewest letters of a status after a negation, as in `unsent`.
 const MIN_STATUS_START: usize = 4;
 
@@ -207,7 +201,10 @@ pub(super) fn parse_value(
 ) -> Result<ParsedValue, String> {
     let search_text = |text: &str| SearchText::new(text).ok_or_else(|| NO_TEXT.to_owned());
     let term = match operator {
-        Operator::Text(Field::Id) => Term::Text(Field::Id, search_text(trim_brackets(text))?),
+        Operator::Text(Field::Id) => {
+            let id = text.trim_start_matches('<').trim_end_matches('>');
+            Term::Text(Field::Id, search_text(id)?)
+        }
         Operator::Text(field) => Term::Text(field, search_text(text)?),
         Operator::Recipient => Term::Recipient(search_text(text)?),
         Operator::Domain => Term::Domain(search_text(

@@ -62,7 +62,6 @@ const BACKLOG: u32 = 128;
 /// Time for open requests to finish after the shutdown signal.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
-/// Where a server listens.
 pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix(UnixSocket),
@@ -337,7 +336,6 @@ async fn accept(listener: &Listener) -> io::Result<(Box<dyn ByteStream>, ClientA
     }
 }
 
-/// Serves the requests of one connection.
 async fn serve_stream(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin,
     client: ClientAddress,

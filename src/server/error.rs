@@ -63,12 +63,10 @@ pub(crate) enum ErrorResponse {
 const UNAVAILABLE_SECONDS: u64 = 5;
 
 impl ErrorResponse {
-    /// Converts the error of a request for a page.
     pub(super) fn from_page_error(error: SourceError) -> Self {
         Self::from_source(error, Self::MalformedCursor, Self::UnknownCursor)
     }
 
-    /// Converts the error of a request for one email.
     pub(super) fn from_email_error(error: SourceError) -> Self {
         Self::from_source(error, Self::MalformedId, Self::UnknownId)
     }

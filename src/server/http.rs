@@ -28,14 +28,12 @@ use crate::config::clock::Clock;
 use crate::mail::{EmailId, Mailbox};
 use crate::tasks::lock;
 
-/// The state of the access checks.
 struct ServerState {
     config: ServerConfig,
     rate_window: Mutex<RateWindow>,
     clock: Clock,
 }
 
-/// Creates the router of a server.
 pub(super) fn routes(source: Source, config: ServerConfig, clock: Clock) -> Router {
     let state = Arc::new(ServerState {
         rate_window: Mutex::new(RateWindow::new(config.rate)),
@@ -65,7 +63,6 @@ pub(super) fn routes(source: Source, config: ServerConfig, clock: Clock) -> Rout
         )
 }
 
-/// The operations of one listing.
 fn listing_routes(listing: &Listing, links: &Arc<Links>) -> Router {
     let path = format!("/{}", listing.mailbox.path().join("/"));
     Router::new()
@@ -173,7 +170,6 @@ pub(crate) fn check_host(request: &Request, ours: &[Host]) -> Result<(), ErrorRe
     are_ours.then_some(()).ok_or(ErrorResponse::UnknownHost)
 }
 
-/// Checks the bearer token.
 fn check_key(headers: &HeaderMap, config: &ServerConfig) -> Result<(), ErrorResponse> {
     // In constant time: the duration of a comparison would tell how much of a guess is right.
     let key = bearer_key(headers)?;

@@ -57,7 +57,6 @@ async fn metrics(
     }))
 }
 
-/// The query parameters.
 #[derive(Debug, PartialEq, Eq)]
 struct Params {
     email: EmailId,
@@ -136,10 +135,8 @@ mod tests {
             range("start_date=2026-07-01T08:00:00.5%2B02:00&end_date=2026-07-08"),
             Ok((at("2026-07-01T06:00:00.5Z"), at("2026-07-08T00:00:00Z")))
         );
-        assert_eq!(
-            range("start_date=2026-11-20&end_date=2027-01-01"),
-            Ok((at("2026-11-20T00:00:00Z"), now))
-        );
+        let expected = Ok((at("2026-11-20T00:00:00Z"), now));
+        assert_eq!(range("start_date=2026-11-20&end_date=2027-01-01"), expected);
         for (query, error) in [
             ("start_date=2026-11-21", ErrorResponse::InvalidDateRange),
             ("start_date=", ErrorResponse::InvalidDate("start_date")),

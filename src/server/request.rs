@@ -78,7 +78,6 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     })
 }
 
-/// The query parameters of a list request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListParams {
     pub(crate) cursor: Cursor,
@@ -163,13 +162,9 @@ mod tests {
         let id = || EmailId::new("a b");
         assert_eq!(ListParams::parse(""), Ok(params(Cursor::Start, 20)));
         assert_eq!(ListParams::parse("limit=1"), Ok(params(Cursor::Start, 1)));
-        assert_eq!(
-            ListParams::parse("limit=100&after=a+b"),
-            Ok(params(Cursor::After(id()), 100))
-        );
-        assert_eq!(
-            ListParams::parse("colour=red&before=a%20b"),
-            Ok(params(Cursor::Before(id()), 20))
-        );
+        let expected = Ok(params(Cursor::After(id()), 100));
+        assert_eq!(ListParams::parse("limit=100&after=a+b"), expected);
+        let expected = Ok(params(Cursor::Before(id()), 20));
+        assert_eq!(ListParams::parse("colour=red&before=a%20b"), expected);
     }
 }

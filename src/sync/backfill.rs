@@ -18,7 +18,6 @@ pub(super) const BACKFILL_REQUESTS_A_DAY: u64 = 300;
 /// archive keeps, and requests are shared with the mail that a team sends.
 const RETRY_AFTER: SignedDuration = SignedDuration::from_hours(1);
 
-/// The result of one step of the backfill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BackfillStep {
     Loaded(Box<SyncReport>),

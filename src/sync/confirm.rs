@@ -26,14 +26,12 @@ const CANDIDATE_BATCH: usize = 200;
 /// Unlisted emails among which the most overdue one is searched.
 const MAX_UNLISTED: u32 = 500;
 
-/// The result of confirming statuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfirmReport {
     /// New and changed emails.
     pub(crate) sync_report: SyncReport,
     /// Number of requests, without repetitions after an error.
     pub(crate) requests: u32,
-    /// Number of confirmed rows.
     pub(crate) confirmed_rows: u32,
     /// The oldest confirmation that these rows have now:
     /// a mirror or a cache may answer with statuses of before, or, as the minimum, of an unknown time.
@@ -46,7 +44,6 @@ pub(crate) struct ConfirmReport {
     pub(crate) leaves_out_old: bool,
 }
 
-/// Which rows a check confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConfirmScope {
     /// Those that were not confirmed since then.
@@ -55,7 +52,6 @@ pub(crate) struct ConfirmScope {
     pub(crate) any_age: bool,
 }
 
-/// A request that confirms rows.
 #[derive(Debug, PartialEq, Eq)]
 enum ConfirmRequest {
     /// The page that begins at this row.
@@ -125,7 +121,6 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    /// Counts the rows that are due.
     pub(crate) async fn count_due(&self, scope: RecheckScope) -> Result<u64> {
         let now = (self.clock)();
         self.run_blocking(move |archive| Ok(count_due(&archive, scope, now)?.0))
@@ -371,7 +366,6 @@ fn is_fresh(row: &EmailRow, fresh_since: Timestamp, now: Timestamp) -> bool {
     confirmed.is_some_and(|at| (fresh_since..=now).contains(&at))
 }
 
-/// Returns the most overdue page or email.
 fn next_due_request(
     archive: &Archive,
     scope: RecheckScope,

@@ -19,7 +19,6 @@ use crate::text::format::plural;
 /// How long a stream may take to repeat its purges.
 const PURGES_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most purges of one stream.
 const MAX_PURGES: usize = 1_000_000;
 
 /// The shortest time until a stream that has ended is opened again.
@@ -28,7 +27,6 @@ const RETRY_PAUSE: Duration = Duration::from_secs(10);
 /// The results of a mirror's purges since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct PurgeReport {
-    /// Emails that were removed.
     pub(crate) removed: u64,
     /// Whether the archive ignores the purges, which is reported once.
     pub(crate) is_refused: bool,

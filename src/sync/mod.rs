@@ -35,7 +35,7 @@ pub(crate) use recheck::RecheckScope;
 pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 
 use crate::api::{
-    BeforeSend, Cursor, EmailApi, EmailPage, InvalidResponses, MAX_LIMIT, RateBudget, RequestHandle,
+    BeforeSend, Cursor, EmailApi, EmailPage, InvalidResponses, MAX_LIMIT, RequestHandle,
 };
 use crate::archive::{
     Archive, CandidateRows, Coverage, EmailRow, ListingPage, MergeResult, PagePosition,
@@ -71,9 +71,11 @@ pub(crate) struct Engine<S> {
 type FailedPages = HashMap<SortKey, Timestamp>;
 
 /// A retrieved email, and whether its status has changed in the archive.
-struct RetrieveResult {
-    email: Email,
-    is_changed: Result<bool>,
+pub(crate) struct RetrieveResult {
+    pub(crate) email: Email,
+    /// An error if it could not be stored, on a full disk for example.
+    pub(crate) is_changed: Result<bool>,
+    pub(crate) requested: RequestStamp,
 }
 
 /// Time between two refreshes of the newest emails by a process that keeps an
@@ -100,7 +102,6 @@ const BATCH_SIZE: u32 = 100;
 /// The result of fetching missing bodies, in numbers of emails.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct BodiesReport {
-    /// Fetched and stored.
     pub(crate) stored: u64,
     /// Unknown to the service.
     pub(crate) missing: u64,
@@ -117,7 +118,6 @@ pub(crate) struct BodiesReport {
 /// Each request fails if the service or the archive does.
 /// A run keeps the pages before a failure, and reports it as [`StopReason::Failed`] if there are any.
 impl<S: EmailApi> Engine<S> {
-    /// Creates an engine; `clock` dates requests.
     pub(crate) fn new(service: S, archive: Archive, clock: Clock) -> Self {
         Self {
             service,
@@ -144,11 +144,6 @@ impl<S: EmailApi> Engine<S> {
             service,
             ..self.clone()
         }
-    }
-
-    /// Returns the current rate budget; `None` for a service without a rate limit.
-    pub(crate) fn budget(&self) -> Option<RateBudget> {
-        self.service.rate_budget()
     }
 
     /// Returns the service, for what the archive does not store.
@@ -275,34 +270,29 @@ impl<S: EmailApi> Engine<S> {
     /// Fetches one email with its bodies and stores it.
     /// If the service does not have it, the archive marks it as missing.
     pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email> {
-        // An email that cannot be stored, on a full disk for example, can still be shown.
         Ok(self.fetch_and_store(id).await?.email)
-    }
-
-    /// Fetches one email and stores it, or fails.
-    pub(crate) async fn store_email(&self, id: &EmailId) -> Result<()> {
-        self.fetch_and_store(id).await?.is_changed.map(drop)
     }
 
     /// Fetches one email and stores it; returns whether the archive has it then.
     ///
     /// The archive leaves out what was purged and what is older than it keeps.
     pub(crate) async fn store_unless_left_out(&self, id: &EmailId) -> Result<bool> {
-        self.store_email(id).await?;
+        self.fetch_and_store(id).await?.is_changed?;
         let id = id.clone();
         self.run_blocking(move |archive| Ok(archive.email(&id)?.is_some()))
             .await
     }
 
-    async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
+    /// Fetches one email; if it cannot be stored, the result has it all the same.
+    pub(crate) async fn fetch_and_store(&self, id: &EmailId) -> Result<RetrieveResult> {
         let (sent_at, response) = self
             .send_stamped(|service| async move { service.retrieve(id).await })
             .await;
         self.report_reachability(&response).await;
         let sent_at = sent_at.with_clock_skew(self.service.clock_skew());
+        let id = id.clone();
         let retrieved = match response {
             Err(error) if error.kind == ErrorKind::NotFound => {
-                let id = id.clone();
                 self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
                     .await?;
                 return Err(error);
@@ -310,17 +300,22 @@ impl<S: EmailApi> Engine<S> {
             response => response?,
         };
         let is_mirror = self.service.is_mirror();
-        let sent_at = sent_at.known_by(retrieved.checked_at, None, is_mirror);
-        let retrieved = retrieved.with_known_id(id)?;
+        let requested = sent_at.known_by(retrieved.checked_at, None, is_mirror);
         self.run_blocking(move |archive| {
-            let is_changed = match archive.put_body(&retrieved, sent_at) {
+            let retrieved = match archive.row(&id) {
+                Ok(Some(_)) => retrieved.with_known_id(&id)?,
+                // The id may have been typed, in capitals for example.
+                _ => retrieved,
+            };
+            let is_changed = match archive.put_body(&retrieved, requested) {
                 // It is not the email that was requested.
                 Err(error) if error.kind == ErrorKind::NotTheApi => return Err(error),
                 is_changed => is_changed,
             };
             Ok(RetrieveResult {
-                is_changed,
                 email: Email::from(retrieved),
+                is_changed,
+                requested,
             })
         })
         .await
@@ -492,7 +487,6 @@ impl<S: EmailApi> Engine<S> {
         (sent_at, response)
     }
 
-    /// Runs `work` on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(Archive) -> Result<T> + Send + 'static,
@@ -522,7 +516,6 @@ impl<S: EmailApi> Engine<S> {
     }
 }
 
-/// Merges a page that was requested after `cursor`.
 fn merge_page_after(
     archive: &Archive,
     cursor: EmailId,

@@ -23,7 +23,6 @@ const REFRESH_MAX_PAGES: u32 = 3;
 /// Most pages of loading older mail, if the cursors contradict the pages.
 const LOAD_OLDER_MAX_PAGES: u32 = 5;
 
-/// The purpose of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Goal {
     /// New mail, and the current status of the newest emails.
@@ -45,7 +44,6 @@ pub(super) struct PageRequest {
 /// A request that does not continue another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BaseRequest {
-    /// The first page of the listing.
     First,
     Below(BelowRequest),
     /// The page above the row that is `offset` rows below the top of `range`,
@@ -84,7 +82,6 @@ impl From<BaseRequest> for PageRequest {
     }
 }
 
-/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageOutcome {
     Page(PageFacts),
@@ -171,7 +168,6 @@ pub(super) enum Conclusion {
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     goal: Goal,
-    /// What the archive has now.
     pub(super) coverage: CoverageState,
     pages: u32,
     has_first_page: bool,
@@ -193,7 +189,6 @@ pub(super) struct Planner {
     lacks_has_more: bool,
     /// The last email of a page whose position is unknown.
     unplaced_cursor: Option<EmailId>,
-    /// The request after a skipped page.
     continuation: Option<PageRequest>,
     used_cursors: HashSet<EmailId>,
     stop_reason: Option<StopReason>,
@@ -301,7 +296,20 @@ impl Planner {
     }
 
     /// Updates the state after a request. The coverage includes the merged page.
+    /// An end of the listing ends the run.
     pub(super) fn handle_outcome(
+        &mut self,
+        request: &BaseRequest,
+        outcome: &PageOutcome,
+    ) -> Option<Conclusion> {
+        let conclusion = self.find_conclusion(request, outcome);
+        if conclusion.is_some() {
+            self.stop_reason = Some(StopReason::End);
+        }
+        conclusion
+    }
+
+    fn find_conclusion(
         &mut self,
         request: &BaseRequest,
         outcome: &PageOutcome,
@@ -358,7 +366,7 @@ impl Planner {
                     self.continue_search(below.range)
                 }
                 BaseRequest::Below(below) if self.saw_empty_page => {
-                    self.conclude(Conclusion::End(below.range))
+                    Some(Conclusion::End(below.range))
                 }
                 _ => self.stop(StopReason::NoProgress),
             },
@@ -385,10 +393,10 @@ impl Planner {
         }
         match request {
             BaseRequest::Below(below) => {
-                self.conclude(Conclusion::End(page.merged.range.unwrap_or(below.range)))
+                Some(Conclusion::End(page.merged.range.unwrap_or(below.range)))
             }
             BaseRequest::Above { range, .. } => {
-                self.conclude(Conclusion::Top(page.merged.range.unwrap_or(*range)))
+                Some(Conclusion::Top(page.merged.range.unwrap_or(*range)))
             }
             BaseRequest::First | BaseRequest::After(_) => self.stop(StopReason::End),
         }
@@ -407,14 +415,10 @@ impl Planner {
             None => self.stop(StopReason::NoProgress),
             Some(range) if self.coverage.oldest_first => {
                 self.overlap_rows = 0;
-                if page.is_last(&self.coverage) {
-                    self.conclude(Conclusion::Top(range))
-                } else {
-                    None
-                }
+                (page.is_last(&self.coverage)).then_some(Conclusion::Top(range))
             }
             Some(range) if page.is_last(&self.coverage) && page.merged.is_lowest => {
-                self.conclude(Conclusion::End(range))
+                Some(Conclusion::End(range))
             }
             Some(_) => None,
         }
@@ -435,13 +439,13 @@ impl Planner {
             // The service knows this row, but it is far above those that it does not know.
             self.cursor_search.mark_known(below.offset);
             return if is_last {
-                self.conclude(Conclusion::End(merged_range))
+                Some(Conclusion::End(merged_range))
             } else {
                 self.continue_search(below.range)
             };
         }
         if (is_last || page.is_known_end(below.offset, &self.coverage)) && page.merged.is_lowest {
-            return self.conclude(Conclusion::End(merged_range));
+            return Some(Conclusion::End(merged_range));
         }
         // Another process may have stored the page before, and what is below it.
         let is_longer = page.merged.extended || merged_range.bottom < below.range.bottom;
@@ -452,7 +456,7 @@ impl Planner {
                 && page.unreadable == 0
                 && page.merged.new.is_empty();
             if is_all && page.merged.is_lowest {
-                return self.conclude(Conclusion::End(merged_range));
+                return Some(Conclusion::End(merged_range));
             }
             return self.stop(StopReason::NoProgress);
         }
@@ -472,7 +476,7 @@ impl Planner {
         if next.is_some() {
             None
         } else if self.saw_empty_page {
-            self.conclude(Conclusion::End(range))
+            Some(Conclusion::End(range))
         } else {
             self.stop(StopReason::NoLiveCursor)
         }
@@ -480,10 +484,10 @@ impl Planner {
 
     fn handle_page_above(&mut self, range: &CoveredRange, page: &PageFacts) -> Option<Conclusion> {
         if page.is_empty_end() {
-            return self.conclude(Conclusion::Top(*range));
+            return Some(Conclusion::Top(*range));
         }
         match page.merged.range {
-            Some(range) if page.is_last(&self.coverage) => self.conclude(Conclusion::Top(range)),
+            Some(range) if page.is_last(&self.coverage) => Some(Conclusion::Top(range)),
             Some(merged)
                 if page.merged.extended || self.overlap_rows > 0 || merged.top > range.top =>
             {
@@ -527,15 +531,6 @@ impl Planner {
         }
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "callers return it, like that of `stop`"
-    )]
-    fn conclude(&mut self, conclusion: Conclusion) -> Option<Conclusion> {
-        self.stop_reason = Some(StopReason::End);
-        Some(conclusion)
-    }
-
     fn stop(&mut self, reason: StopReason) -> Option<Conclusion> {
         self.stop_reason = Some(match reason {
             StopReason::NoProgress if self.saw_unreadable => StopReason::Unreadable,
@@ -560,7 +555,6 @@ impl Planner {
     }
 }
 
-/// Returns the range that has the newest emails.
 fn newest_range(coverage: &CoverageState) -> Option<CoveredRange> {
     if coverage.oldest_first {
         coverage.ranges.first().copied()

@@ -46,7 +46,6 @@ impl RecheckScope {
     }
 }
 
-/// A run that is due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DueRun {
     /// Neighbouring rows with the same confirmation, without those that are too old.

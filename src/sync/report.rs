@@ -31,7 +31,6 @@ pub(crate) struct SyncReport {
     pub(crate) changed_ids: Vec<EmailId>,
     /// Whether emails were marked as missing upstream, or restored.
     pub(crate) deletions_changed: bool,
-    /// Number of merged pages.
     pub(crate) pages: u64,
     /// Number of requests, without repetitions after an error.
     pub(crate) requests: u64,
@@ -70,12 +69,10 @@ impl SyncReport {
         self.deletions_changed |= merged.deletions_changed;
     }
 
-    /// Adds emails that the archive did not have.
     fn add_new<'a>(&mut self, new: impl IntoIterator<Item = &'a EmailId>) {
         add_ids(&mut self.new, &mut self.new_ids, new);
     }
 
-    /// Adds emails whose status changed.
     pub(super) fn add_changes<'a>(&mut self, changed: impl IntoIterator<Item = &'a EmailId>) {
         add_ids(&mut self.changes, &mut self.changed_ids, changed);
     }

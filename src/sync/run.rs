@@ -17,7 +17,6 @@ use crate::archive::{Archive, Direction, ListingPage, MergeResult, PagePosition,
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::EmailId;
 
-/// The state of a run.
 pub(super) struct SyncRun {
     archive: Archive,
     planner: Planner,
@@ -76,7 +75,6 @@ impl SyncRun {
         Ok((self, step))
     }
 
-    /// Returns the results so far.
     pub(super) fn report(&self, stop_reason: StopReason) -> Result<SyncReport> {
         self.report.clone().finish(&self.archive, stop_reason)
     }

@@ -70,9 +70,7 @@ mod tests {
 
     #[test]
     fn symbols_become_ascii_and_letters_stay() {
-        assert_eq!(
-            replace_symbols("Ana López … “••• •••” → a · b"),
-            "Ana López ~ \"*** ***\" > a - b"
-        );
+        let expected = "Ana López ~ \"*** ***\" > a - b";
+        assert_eq!(replace_symbols("Ana López … “••• •••” → a · b"), expected);
     }
 }

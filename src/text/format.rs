@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use jiff::{RoundMode, Timestamp, Unit, Zoned, ZonedRound};
 
-/// Signs and codes of currencies.
 pub(crate) const CURRENCIES: &str =
     "€ $ £ ¥ ₹ eur usd gbp chf jpy cny inr pln czk sek nok dkk huf ron try brl cad aud mxn zar";
 
@@ -89,7 +88,6 @@ pub(crate) fn round_up(at: Zoned) -> Zoned {
     at.round(up).unwrap_or(at)
 }
 
-/// Returns the first `most` characters of a text.
 pub(crate) fn first_chars(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
@@ -98,7 +96,6 @@ pub(crate) fn first_chars(text: &str, most: usize) -> &str {
     end.map_or(text, |(end, _)| &text[..end])
 }
 
-/// Puts the words of a text on one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -191,10 +188,8 @@ mod tests {
     #[test]
     fn pauses_are_rounded_up() {
         let pause = |millis| format_pause(Duration::from_millis(millis));
-        assert_eq!(
-            [0, 1_100, 119_000, 121_000].map(pause),
-            ["1 s", "2 s", "119 s", "3 min"]
-        );
+        let expected = ["1 s", "2 s", "119 s", "3 min"];
+        assert_eq!([0, 1_100, 119_000, 121_000].map(pause), expected);
         assert_eq!(pause(86_400_000), "24 h");
     }
 

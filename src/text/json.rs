@@ -96,14 +96,10 @@ mod tests {
     #[test]
     fn numbers_stay_verbatim_and_controls_are_escaped() {
         let json = "{ \"n\": 1.50e+3,\n\t\"s\": \"\u{202e}a\u{9b}\u{7f}\\u001b\" }";
-        assert_eq!(
-            escape_line(json),
-            r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#
-        );
-        assert_eq!(
-            escape_line("\"pay\u{200b}pal \u{e0061}\""),
-            "\"pay\\u200bpal \\udb40\\udc61\""
-        );
+        let expected = r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#;
+        assert_eq!(escape_line(json), expected);
+        let expected = "\"pay\\u200bpal \\udb40\\udc61\"";
+        assert_eq!(escape_line("\"pay\u{200b}pal \u{e0061}\""), expected);
         assert!(matches!(escape_line("{\"a\":\"é\"}"), Cow::Borrowed(_)));
     }
 

@@ -28,7 +28,6 @@ pub(crate) enum TextKind {
     MultiLine,
 }
 
-/// A sanitized text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sanitized<'a> {
     /// Safe to write to a terminal; borrowed if nothing changed.
@@ -37,12 +36,10 @@ pub(crate) struct Sanitized<'a> {
     pub(crate) removed_controls: usize,
 }
 
-/// Sanitizes `text` for one line.
 pub(crate) fn sanitize_line(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::SingleLine).text
 }
 
-/// Sanitizes `text` for several lines.
 pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::MultiLine).text
 }
@@ -226,7 +223,6 @@ fn joins_script(before: Option<char>, next: Option<char>) -> bool {
 pub(crate) struct SafeText(Arc<str>);
 
 impl SafeText {
-    /// Sanitizes `text` for one line.
     pub(crate) fn new(text: &str) -> Self {
         Self(Arc::from(&*sanitize_line(text)))
     }
@@ -286,10 +282,8 @@ mod tests {
     #[test]
     fn escape_sequences_lose_their_introducer() {
         assert_eq!(sanitize_line("a\u{1b}[31mred"), "a\u{FFFD}[31mred");
-        assert_eq!(
-            sanitize_line("a\u{9b}31mred\u{7}"),
-            "a\u{FFFD}31mred\u{FFFD}"
-        );
+        let expected = "a\u{FFFD}31mred\u{FFFD}";
+        assert_eq!(sanitize_line("a\u{9b}31mred\u{7}"), expected);
         assert_eq!(sanitize_line("safe\u{202e}gpj.exe"), "safe\u{FFFD}gpj.exe");
         assert_eq!(sanitize_line("rubout\rover"), "rubout\u{FFFD}over");
     }

@@ -10,7 +10,6 @@ pub(crate) fn parse(text: &str) -> Option<u128> {
     is_canonical.then(|| u128::from_str_radix(&text.replace('-', ""), 16).ok())?
 }
 
-/// Formats a UUID in lower case.
 pub(crate) fn format(uuid: u128) -> String {
     let hex = format!("{uuid:032x}");
     let groups = [0..8, 8..12, 12..16, 16..20, 20..32];

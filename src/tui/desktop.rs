@@ -163,14 +163,10 @@ mod tests {
     #[test]
     fn sequence_is_wrapped_for_multiplexers() {
         assert_eq!(osc52("ana", None), "\x1b]52;c;YW5h\x07");
-        assert_eq!(
-            osc52("ana", Some(Multiplexer::Tmux)),
-            "\x1b]52;c;YW5h\x07\x1bPtmux;\x1b\x1b]52;c;YW5h\x07\x1b\\"
-        );
-        assert_eq!(
-            osc52("ana", Some(Multiplexer::Screen)),
-            "\x1bP\x1b]52;c;YW5h\x07\x1b\\"
-        );
+        let expected = "\x1b]52;c;YW5h\x07\x1bPtmux;\x1b\x1b]52;c;YW5h\x07\x1b\\";
+        assert_eq!(osc52("ana", Some(Multiplexer::Tmux)), expected);
+        let expected = "\x1bP\x1b]52;c;YW5h\x07\x1b\\";
+        assert_eq!(osc52("ana", Some(Multiplexer::Screen)), expected);
         let text = "ana@example.com, ".repeat(100);
         let long = osc52(&text, Some(Multiplexer::Screen));
         let parts: Vec<&str> = long.split_inclusive("\x1b\\").collect();
@@ -186,14 +182,10 @@ mod tests {
         let desktop = |sequence, tmux| notify(NotifyRoute::Desktop { sequence, tmux });
         assert_eq!(notify(NotifyRoute::Off), "");
         assert_eq!(notify(NotifyRoute::Bell), "\x07");
-        assert_eq!(
-            desktop(NotifySequence::Osc9, false),
-            "\x07\x1b]9;sentbox: ana]0x\\: bounced\x07"
-        );
-        assert_eq!(
-            desktop(NotifySequence::Osc777, true),
-            "\x07\x1bPtmux;\x1b\x1b]777;notify;sentbox;ana]0x\\: bounced\x07\x1b\\"
-        );
+        let expected = "\x07\x1b]9;sentbox: ana]0x\\: bounced\x07";
+        assert_eq!(desktop(NotifySequence::Osc9, false), expected);
+        let expected = "\x07\x1bPtmux;\x1b\x1b]777;notify;sentbox;ana]0x\\: bounced\x07\x1b\\";
+        assert_eq!(desktop(NotifySequence::Osc777, true), expected);
     }
 
     #[tokio::test]

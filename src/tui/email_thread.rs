@@ -179,7 +179,6 @@ impl LayoutThread {
         Self { jobs }
     }
 
-    /// Lays out, and copies the body.
     fn run(
         &self,
         lay_out: impl FnOnce() -> (Body, EmailViews) + Send + 'static,

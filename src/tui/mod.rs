@@ -90,7 +90,7 @@ pub async fn run(session: Session, env: Environment, ctx: RenderCtx) -> Result<P
             None if is_hangup(&error) => {
                 Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP)))
             }
-            None => Err(terminal_error(&error)),
+            None => Err(Error::cannot("used", ErrorKind::Io, "the terminal", &error)),
         },
     }
 }
@@ -191,10 +191,6 @@ async fn run_piped_command(
     let guard = keys.enter_screen(mouse)?;
     program.resume_after(ended)?;
     Ok(guard)
-}
-
-fn terminal_error(error: &io::Error) -> Error {
-    Error::cannot("used", ErrorKind::Io, "the terminal", error)
 }
 
 /// Whether the other end of the terminal is closed.

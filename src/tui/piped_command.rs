@@ -24,20 +24,14 @@ const MAX_END_CHECKS: u32 = 50;
 
 /// Runs the command; returns its end as a message.
 pub(super) async fn run(piped: PipedCommand) -> Message {
-    let PipedCommand {
-        command,
-        email,
-        body_view,
-        width,
-        masked,
-    } = piped;
-    let options = LayoutOptions::from(width).stacked().masked(masked);
-    let input = render::lay_out(&email, body_view, options).unwrapped_text();
+    let options = LayoutOptions::from(piped.width).stacked();
+    let options = options.masked(piped.masked);
+    let input = render::lay_out(&piped.email, piped.body_view, options).unwrapped_text();
     let modes = SavedModes(tcgetattr(rustix::stdio::stdin()).ok());
-    let ended = run_shell(&command, &input).await;
+    let ended = run_shell(&piped.command, &input).await;
     drop(modes);
     Message::CommandEnded {
-        command,
+        command: piped.command,
         input_len: input.chars().count() as u64,
         result: ended
             .map(|status| status.to_string())

@@ -174,10 +174,8 @@ mod tests {
         );
         let records = [StateRecord::Watched(watched("a", "sent"))];
         let other = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert_eq!(
-            not_saved_error(&records, &other).message,
-            "the list of watched emails was not saved: permission denied"
-        );
+        let expected = "the list of watched emails was not saved: permission denied";
+        assert_eq!(not_saved_error(&records, &other).message, expected);
     }
 
     fn watched(id: &str, status: &str) -> WatchRecord {

@@ -74,7 +74,7 @@ pub(super) fn load_counts(
     cancel: &CancellationToken,
 ) -> Result<ListCounts> {
     let mut counts = ListCounts {
-        archive_span: load_span(archive)?,
+        archive_span: (archive.earliest_created()?).zip(archive.latest_created()?),
         left_out: archive.left_out()?,
         coverage: archive.coverage()?,
         ..ListCounts::default()
@@ -112,12 +112,6 @@ pub(super) fn load_counts(
     Ok(counts)
 }
 
-/// Loads the times of the oldest and the newest email;
-/// `None` if one is unknown or there is no email.
-fn load_span(archive: &Archive) -> Result<Option<(Timestamp, Timestamp)>> {
-    Ok((archive.earliest_created()?).zip(archive.latest_created()?))
-}
-
 /// Counts the matches without a known body that the service still has.
 pub(super) fn count_missing_bodies(
     archive: &Archive,
@@ -142,7 +136,6 @@ pub(super) fn find_unstored(archive: &Archive, ids: Vec<EmailId>) -> Result<Vec<
     unstored.collect()
 }
 
-/// Summarizes all emails to an address.
 pub(super) fn load_recipient_summary(
     archive: &Archive,
     address: &SearchText,
@@ -188,7 +181,6 @@ pub(super) fn count_changes(
     Ok(counts)
 }
 
-/// Computes the statistics of a query.
 pub(super) fn load_statistics(
     archive: &Archive,
     query: &Query,
@@ -358,7 +350,6 @@ pub(super) async fn refresh(
     }
 }
 
-/// Fetches the next bodies.
 pub(super) async fn fetch_bodies(
     engine: Result<Engine<Client>>,
     fetch: BodyFetch,

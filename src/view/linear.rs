@@ -162,7 +162,6 @@ pub fn format_end(model: &Model, is_empty: bool, ctx: &RenderCtx) -> Vec<String>
     }
 }
 
-/// Formats an error on one line with what to do.
 pub fn format_error(error: &Error) -> String {
     match error.hint.as_str() {
         "" => format!("error: {}", error.message),
@@ -355,7 +354,6 @@ fn format_statistics(
     lines
 }
 
-/// Formats the card of a recipient.
 pub fn format_card(model: &Model, ctx: &RenderCtx) -> Vec<String> {
     let Some(address) = &model.recipient_card.address else {
         return Vec::new();

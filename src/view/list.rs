@@ -163,7 +163,6 @@ enum TimeForm {
     Full,
 }
 
-/// A row and its state.
 struct RowContext<'a> {
     row: &'a EmailRow,
     selected: bool,

@@ -286,7 +286,6 @@ fn draw_centered(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
     );
 }
 
-/// Writes a text as a sentence.
 fn end_sentence(text: &str) -> String {
     let end = if text.ends_with('?') { "" } else { "." };
     format!("{}{end}", capitalize(text))

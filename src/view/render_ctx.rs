@@ -397,10 +397,8 @@ mod tests {
     #[test]
     fn status_symbols_differ_and_have_equal_width() {
         for glyphs in [Glyphs::UNICODE, Glyphs::ASCII] {
-            let symbols: std::collections::BTreeSet<_> = Status::KNOWN
-                .iter()
-                .map(|status| glyphs.status(status))
-                .collect();
+            let symbols = Status::KNOWN.iter().map(|status| glyphs.status(status));
+            let symbols: std::collections::BTreeSet<_> = symbols.collect();
             assert_eq!(symbols.len(), Status::KNOWN.len());
             let columns = if glyphs.ascii { 2 } else { 1 };
             assert!(symbols.iter().all(|symbol| symbol.width() == columns));

@@ -26,7 +26,6 @@ const LABEL_WIDTH: usize = 9;
 /// Columns beside the masked key that its length needs.
 const KEY_LENGTH_WIDTH: usize = 16;
 
-/// Draws a start screen.
 pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, frame: &mut Frame) {
     let margin = if main.width > 60 { 2 } else { 1 };
     let area = inset(main, margin, margin);

@@ -243,10 +243,8 @@ fn build_sections<'a>(
         let largest = largest.unwrap_or(0);
         let counts = section.iter().map(|item| item.count.width()).max();
         let counts = counts.unwrap_or(0);
-        let percents: Vec<String> = section
-            .iter()
-            .map(|item| format_rate(item, width))
-            .collect();
+        let percents = section.iter().map(|item| format_rate(item, width));
+        let percents: Vec<String> = percents.collect();
         let rates = percents.iter().map(String::len).max().unwrap_or(0);
         let ratio = |item: &StatisticsItem| item.bounced.and_then(Share::ratio).unwrap_or(0.0);
         let worst = section.iter().map(ratio).fold(0.0, f64::max);

@@ -64,7 +64,6 @@ const DARK: [Shades; Role::NAMES.len()] = [
     (0xa3_aab5, 248, Ink::DEFAULT),
 ];
 
-/// For light backgrounds.
 const LIGHT: [Shades; Role::NAMES.len()] = [
     (0x00_6570, 23, Ink::DEFAULT),
     (0x2f_6318, 22, Ink::DEFAULT),
@@ -219,7 +218,6 @@ impl Theme {
         status_role(status).map_or_else(Style::new, |role| self.text(role))
     }
 
-    /// Styles the symbol of a status.
     pub fn status_symbol(self, status: &Status) -> Style {
         status_role(status).map_or_else(Style::new, |role| self.symbol(role))
     }

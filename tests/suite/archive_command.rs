@@ -1,7 +1,5 @@
 //! Tests of `archive`, of retention, and of mail that the service deletes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -128,9 +126,8 @@ fn purged_id_is_recognised() {
     stderr:    hint: leave out --offline to request it
     exit code 4
     ");
-    sentbox
-        .stdout(&format!("show {ID}"))
-        .assert_contains("Thanks");
+    let stdout = sentbox.stdout(&format!("show {ID}"));
+    stdout.assert_contains("Thanks");
     is_gone.store(true, Ordering::Relaxed);
     insta::assert_snapshot!(sentbox.transcript(&format!("show {ID}")), @r"
     stderr: sentbox: the service has no such email; it was purged from the archive
@@ -308,8 +305,7 @@ fn unreachable_archive_is_not_called_absent() {
     }
     let sentbox = sentbox.with("XDG_DATA_HOME", "/dev/null");
     for line in ["search a", "archive info", "stats"] {
-        sentbox
-            .stderr(line)
-            .assert_contains("cannot be opened: Not a directory");
+        let stderr = sentbox.stderr(line);
+        stderr.assert_contains("cannot be opened: Not a directory");
     }
 }

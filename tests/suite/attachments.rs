@@ -75,10 +75,8 @@ fn attachment_of_the_sample_is_listed_and_saved() {
     let csv = format!("items-{number}.csv");
 
     let list = sentbox.stdout(&format!("attachment {id}"));
-    let fields: Vec<Vec<&str>> = list
-        .lines()
-        .map(|line| line.split('\t').collect())
-        .collect();
+    let fields = list.lines().map(|line| line.split('\t').collect());
+    let fields: Vec<Vec<&str>> = fields.collect();
     assert_eq!([fields[0][0], fields[1][0]], [&pdf, &csv]);
     let expected = ["application/pdf", "text/csv"];
     assert_eq!([fields[0][2], fields[1][2]], expected);
@@ -150,9 +148,8 @@ fn exported_eml_has_the_attachments() {
     let query = format!("id:{} or id:{}", ids[0], ids[1]);
     let note = "attachments, if there are any, were not saved; --attachments saves them";
     let without = format!("export {query} --bodies --as eml --to");
-    sentbox
-        .transcript(&format!("{without} none"))
-        .assert_contains(note);
+    let transcript = sentbox.transcript(&format!("{without} none"));
+    transcript.assert_contains(note);
     let quiet = sentbox.transcript(&format!("{without} quiet -q"));
     assert!(!quiet.contains("attachments"), "{quiet}");
     let printed = sentbox.stdout(&format!(

@@ -174,9 +174,8 @@ fn secrets_are_masked_in_text_for_people() {
         let revealed = format!("{masked} --reveal");
         assert!(sentbox.stdout(&revealed).contains("482913"), "{masked}");
     }
-    sentbox
-        .transcript("show c1")
-        .assert_contains("--reveal shows them");
+    let transcript = sentbox.transcript("show c1");
+    transcript.assert_contains("--reveal shows them");
     for whole in ["list --json", "show c1 --json", "show c1 --as html"] {
         assert!(sentbox.stdout(whole).contains("482913"), "{whole}");
     }
@@ -208,9 +207,8 @@ fn reading_command_makes_no_archive() {
     sentbox.stdout_with_input(&format!("login --base-url {}", service.base()), KEY);
     sentbox.stdout("sync");
     std::fs::write(sentbox.config().join("keys/default"), "re_other\n").unwrap();
-    sentbox
-        .transcript("search receipt")
-        .assert_contains("has an archive of 2 emails that belongs to another key");
+    let transcript = sentbox.transcript("search receipt");
+    transcript.assert_contains("has an archive of 2 emails that belongs to another key");
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Tests of the client against faulty services:
 //! raw listeners, one answer a connection.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -1,8 +1,4 @@
 //! Tests of the server against the API's contract, over real HTTP.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that finds something else than it expects has failed"
-)]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -103,7 +99,6 @@ impl Served {
         json(response).await
     }
 
-    /// The ids of a page, and whether there is more.
     pub async fn page(&self, query: &str) -> (Vec<String>, bool) {
         let page = self.get(&format!("/emails?{query}")).await;
         let emails = page["data"].as_array().unwrap().iter();
@@ -136,7 +131,6 @@ pub fn plain_client() -> reqwest::Client {
     builder.build().unwrap()
 }
 
-/// Returns a member that is a text.
 pub fn text(object: &Value, name: &str) -> String {
     object[name].as_str().unwrap().to_owned()
 }

@@ -1,8 +1,6 @@
 //! Tests of a sync that is killed at any instant: the archive stays sound, its
 //! coverage is true, and the next run completes it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -26,7 +24,6 @@ type Watch = Arc<Mutex<Option<Due>>>;
 struct Due {
     /// Pages before it.
     left: u64,
-    /// Receives the report.
     sender: Sender<()>,
     /// The next page waits for this.
     hold: Option<Receiver<()>>,
@@ -145,7 +142,6 @@ fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     }
 }
 
-/// Waits until the child is stopped.
 fn until_stopped(child: &Child) {
     let status = waitpid(Some(Pid::from_child(child)), WaitOptions::UNTRACED).unwrap();
     assert!(status.is_some_and(|(_, status)| status.stopped()));

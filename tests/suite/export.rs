@@ -1,8 +1,6 @@
 //! Tests of `export`: formats, resumption after a kill, bodies,
 //! and what `import` reads back.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -21,7 +19,6 @@ use crate::harness::service::{KEY, Service};
 use crate::harness::serving::signal;
 use crate::sync_command::reporting_bodies;
 
-/// Starts a service that reports each request for a body.
 fn reporting(emails: u32) -> (Service, Receiver<String>) {
     let (sender, receiver) = channel();
     (Service::new(reporting_bodies(emails, sender)), receiver)

@@ -24,10 +24,8 @@ async fn commands(row: &Row) {
         let output = tokio::task::spawn_blocking(move || sentbox.run(&run))
             .await
             .unwrap();
-        let (stdout, stderr) = (
-            String::from_utf8(output.stdout).unwrap(),
-            String::from_utf8(output.stderr).unwrap(),
-        );
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         let Some(last) = stderr.lines().last().filter(|_| !output.status.success()) else {
             assert!(matches!(end, End::Well), "{}: {line}", row.name);
             serde_json::from_str::<Value>(&stdout).unwrap();

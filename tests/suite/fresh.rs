@@ -260,9 +260,8 @@ fn search_json_has_confirmation_times() {
     }
     let first = |text: &str| text.split(r#","_sentbox""#).next().unwrap().to_owned();
     assert_eq!(first(&again), first(&lines));
-    other
-        .stderr("search --count is:trouble")
-        .assert_contains("the service never confirmed some of the statuses; --fresh");
+    let stderr = other.stderr("search --count is:trouble");
+    stderr.assert_contains("the service never confirmed some of the statuses; --fresh");
 }
 
 #[test]
@@ -284,9 +283,8 @@ fn show_requests_email_each_time() {
     offline.assert_ends("\"}}\n");
     assert_eq!(copy["last_event"], "bounced");
     assert_eq!(copy["text"], "Hello");
-    sentbox
-        .stdout(&format!("{show} --json"))
-        .assert_lacks("_sentbox");
+    let stdout = sentbox.stdout(&format!("{show} --json"));
+    stdout.assert_lacks("_sentbox");
 }
 
 #[test]
@@ -304,10 +302,7 @@ fn stored_copy_gets_status_from_list() {
 #[test]
 fn show_without_answer_prints_copy_and_age() {
     let (live, mut sentbox) = mirrored(3);
-    let (show, listed) = (
-        format!("show {} --utc", id(1)),
-        format!("show {} --utc", id(2)),
-    );
+    let [show, listed] = [1, 2].map(|number| format!("show {} --utc", id(number)));
     let online = sentbox.stdout(&show);
     live.fail(true);
     let output = sentbox.run(&show);
@@ -371,16 +366,14 @@ fn show_of_deleted_email_prints_copy_and_note() {
 fn archive_info_counts_due_statuses() {
     let (_live, sentbox) = mirrored(350);
     assert_eq!(sentbox.json("archive info --json")["statuses"]["due"], 0);
-    sentbox
-        .stdout("archive info")
-        .assert_contains("statuses none due to be confirmed\n");
+    let stdout = sentbox.stdout("archive info");
+    stdout.assert_contains("statuses none due to be confirmed\n");
     age(&sentbox, HOUR * 6);
     let statuses = &sentbox.json("archive info --json")["statuses"];
     assert_eq!(statuses["due"], 350);
     assert!(statuses["lateness"].as_f64().unwrap() > 3.0, "{statuses}");
-    sentbox
-        .stdout("archive info")
-        .assert_contains("statuses 350 due, the oldest ");
+    let stdout = sentbox.stdout("archive info");
+    stdout.assert_contains("statuses 350 due, the oldest ");
 }
 
 #[test]

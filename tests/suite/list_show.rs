@@ -75,9 +75,8 @@ fn bounced_email_shows_reason_and_blocked_address() {
         r#"{"object":"email","id":"1","to":["ana@example.com"],"cc":["bo@example.com"],"bcc":["ANA@example.com","cy@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"bounced","html":null,"text":"x"}"#,
     ])));
     let status = "✕ bounced: one of 3 recipients, not known which; their server rejected it; as of";
-    sentbox
-        .stdout("show 1")
-        .assert_starts(&format!("status     {status}"));
+    let stdout = sentbox.stdout("show 1");
+    stdout.assert_starts(&format!("status     {status}"));
 
     let sentbox = Sentbox::using(sample(1000));
     let emails = sentbox.stdout("list --all --columns status,id,to");
@@ -104,9 +103,8 @@ fn list_prints_columns_and_the_next_command() {
         field(&emails[1], "id")
     );
     assert_eq!(String::from_utf8_lossy(&printed.stderr), next);
-    sentbox
-        .stdout("list --csv")
-        .assert_starts("created,status,to,subject,id\n");
+    let stdout = sentbox.stdout("list --csv");
+    stdout.assert_starts("created,status,to,subject,id\n");
     for line in [
         "list --after not-an-id",
         "list --before not-an-id",

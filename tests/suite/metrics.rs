@@ -107,7 +107,6 @@ const BOUNCED: &str = r#"{"object":"email","id":"1","to":["ana@example.com"],"fr
 const OPENED: &str = r#"{"object":"email","id":"2","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"opened","html":null,"text":"x"}"#;
 const BROKEN: &str = r#"{"object":"email","id":"3","to":["ana@example.com"],"from":"a@example.net","created_at":"2026-11-20 08:41:07+00","subject":"x","last_event":"opened","html":null,"text":"x"}"#;
 
-/// A source that counts.
 struct Counted(Fixed);
 
 impl EmailSource for Counted {

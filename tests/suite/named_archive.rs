@@ -167,9 +167,8 @@ fn imported_archive_syncs_only_with_chosen_profile() {
     assert_eq!(sentbox.stdout(owner), "\n", "it belongs to no key yet");
     sentbox.stdout("archive adopt --archive mail.sqlite");
     assert_ne!(sentbox.stdout(owner), "\n");
-    sentbox
-        .stdout("sync --archive mail.sqlite")
-        .assert_starts("2 emails new");
+    let stdout = sentbox.stdout("sync --archive mail.sqlite");
+    stdout.assert_starts("2 emails new");
 
     let text = format!(
         "[profiles.two]\nbase_url = \"{}\"\napi_key_env = \"TWO\"\n",
@@ -178,9 +177,8 @@ fn imported_archive_syncs_only_with_chosen_profile() {
     sentbox.configure(&text);
     let sentbox = sentbox.with("TWO", KEY);
     sentbox.run_with_input("import --archive other.sqlite -", MAIL);
-    sentbox
-        .stdout("-p two sync --archive other.sqlite")
-        .assert_starts("2 emails new");
+    let stdout = sentbox.stdout("-p two sync --archive other.sqlite");
+    stdout.assert_starts("2 emails new");
 }
 
 #[test]

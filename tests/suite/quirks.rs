@@ -1,7 +1,5 @@
 //! Tests of the commands against services that differ from the real one but work.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::io::{BufRead as _, BufReader};
 use std::process::{Output, Stdio};
 use std::sync::Arc;

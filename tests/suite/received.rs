@@ -161,9 +161,8 @@ fn unsupported_received_mail_is_reported() {
     stderr: sentbox: the service does not list received mail
     exit code 1
     "#);
-    sentbox
-        .transcript("sync --received")
-        .assert_contains("does not list received mail");
+    let transcript = sentbox.transcript("sync --received");
+    transcript.assert_contains("does not list received mail");
     assert!(sentbox.stdout("list").contains("Your receipt"));
 }
 

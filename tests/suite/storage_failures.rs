@@ -1,7 +1,5 @@
 //! Tests of unusable archive files: each is reported, and no stored mail is lost.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::PathBuf;
 use std::process::Output;
 
@@ -149,12 +147,10 @@ fn damaged_body_is_reported_and_fetched_again() {
     sentbox.archive().execute_batch(damage).unwrap();
     let email = sentbox.json("list --limit 1 --jsonl");
     let id = email["id"].as_str().unwrap();
-    sentbox
-        .transcript("search has:html")
-        .assert_contains("1 email in the archive cannot be read");
-    sentbox
-        .transcript(&format!("show {id} --offline"))
-        .assert_ends("exit code 8");
+    let transcript = sentbox.transcript("search has:html");
+    transcript.assert_contains("1 email in the archive cannot be read");
+    let transcript = sentbox.transcript(&format!("show {id} --offline"));
+    transcript.assert_ends("exit code 8");
     sentbox.stdout(&format!("show {id}"));
     sentbox.stdout(&format!("show {id} --offline"));
     sentbox.stdout("search has:html");
@@ -196,12 +192,10 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     doctor.assert_lacks("everything");
     let sync = sentbox.transcript("sync --back all --rate 1000");
     sync.assert_contains(&format!("{} emails new", 300 - emails));
-    sentbox
-        .transcript("search after:1970-01-01 --count")
-        .assert_contains("searched 300 emails, which is everything");
-    sentbox
-        .transcript("doctor --quick")
-        .assert_contains("quick check passed");
+    let transcript = sentbox.transcript("search after:1970-01-01 --count");
+    transcript.assert_contains("searched 300 emails, which is everything");
+    let transcript = sentbox.transcript("doctor --quick");
+    transcript.assert_contains("quick check passed");
 }
 
 #[test]
@@ -265,9 +259,8 @@ fn unusable_archive_is_backed_up_and_replaced() {
         let path = sentbox.archive_path();
         spoil(&path);
         let before = std::fs::read(&path).unwrap();
-        sentbox
-            .transcript("archive info")
-            .assert_contains("sentbox archive begin moves it to a backup");
+        let transcript = sentbox.transcript("archive info");
+        transcript.assert_contains("sentbox archive begin moves it to a backup");
         let begun = sentbox.transcript("archive begin");
         begun.assert_contains("emails   0");
         begun.assert_contains(".aside1");

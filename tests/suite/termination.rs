@@ -192,7 +192,6 @@ fn interrupted_import_reports_what_it_has_stored() {
     }
 }
 
-/// Starts a service that reports each page that is requested.
 fn reporting() -> (Service, Receiver<()>) {
     let (requested, requests) = channel();
     let report = move || requested.send(()).unwrap_or_default();

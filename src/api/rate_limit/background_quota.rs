@@ -126,7 +126,6 @@ impl BackgroundQuota {
         self.bucket.consume(0.75 + jitter / 2.0);
     }
 
-    /// Records a request of any priority.
     pub(super) fn record_send(&mut self, now: Duration, window: Duration) {
         let since = now.saturating_sub(counting_period(window));
         while self.recent_sends.front().is_some_and(|sent| *sent <= since) {

@@ -53,7 +53,6 @@ impl TokenBucket {
         self.tokens -= tokens;
     }
 
-    /// Removes all tokens above `tokens`.
     pub(super) fn cap(&mut self, tokens: f64) {
         self.tokens = self.tokens.min(tokens);
     }
@@ -68,7 +67,6 @@ impl TokenBucket {
 pub(super) struct TokenDemand {
     /// New tokens a second.
     pub(super) rate: f64,
-    /// The capacity of the bucket.
     pub(super) burst: f64,
     /// Tokens that the bucket must hold before one is taken.
     pub(super) needed: f64,
@@ -165,12 +163,10 @@ impl SharedBucket {
         Self(path)
     }
 
-    /// Takes a token.
     pub(super) fn try_take(&self, now: Timestamp, demand: TokenDemand) -> Option<Decision> {
         self.update(now, |state, now| state.try_take(now, demand))
     }
 
-    /// Pauses all processes.
     pub(super) fn pause(&self, now: Timestamp, wait: Duration) -> Option<()> {
         self.update(now, |state, now| state.pause(now, wait))
     }

@@ -172,7 +172,6 @@ impl RateLimiter {
         self.changed.notify_waiters();
     }
 
-    /// Applies the limits of a response.
     pub(crate) fn update_limits(&self, limits: LimitHeaders) {
         self.with_state(|state, now| state.update_limits(now, limits, fastrand::f64()));
         self.changed.notify_waiters();

@@ -95,10 +95,8 @@ impl CoverageUpdate {
             PagePosition::Top | PagePosition::Below { .. } => Direction::Older,
             _ => Direction::Newer,
         };
-        let listed: Vec<SortKey> = emails
-            .iter()
-            .filter_map(IncomingEmail::listed_key)
-            .collect();
+        let listed = emails.iter().filter_map(IncomingEmail::listed_key);
+        let listed: Vec<SortKey> = listed.collect();
         let is_member = |range: &CoveredRange| {
             joined.is_some_and(|(joined, _)| joined.top == range.top)
                 || listed.iter().any(|key| range.contains(*key))

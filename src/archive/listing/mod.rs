@@ -85,7 +85,6 @@ impl SortKey {
 pub(crate) const TOP: SortKey = SortKey(i64::MAX);
 pub(crate) const BOTTOM: SortKey = SortKey(i64::MIN);
 
-/// A direction through the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Older,
@@ -151,7 +150,6 @@ pub struct RequestStamp {
     /// Whether the service is known to have confirmed the statuses of the response at
     /// that time.
     is_confirmed: bool,
-    /// Whether the response is of a mirror.
     is_of_mirror: bool,
     /// How far the service's clock is ahead of ours, if that is known.
     clock_skew: Option<SignedDuration>,

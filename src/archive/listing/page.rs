@@ -17,7 +17,6 @@ use crate::archive::storage::db::{Connection, params};
 use crate::error::Result;
 use crate::mail::EmailId;
 
-/// A page of the listing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct StoredPage {
     /// The summaries as the service sent them, newest first, each with its id.
@@ -49,7 +48,6 @@ pub(crate) enum NextRows {
 pub(crate) enum Gap {
     /// Above the newest range.
     Top,
-    /// Below a range.
     Below {
         /// Its oldest row.
         bottom: SortKey,

@@ -51,7 +51,6 @@ impl PositionHint {
     }
 }
 
-/// The bounds of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyBounds {
     /// The page stays below this key.

@@ -19,9 +19,7 @@ const MAX_VALUES: usize = 4096;
 pub(super) const FROM: &str = "from";
 /// Normalised reply-to addresses.
 pub(super) const REPLY_TO: &str = "reply-to";
-/// Labels of statuses.
 pub(super) const STATUS: &str = "status";
-/// Names of tags.
 pub(super) const TAG: &str = "tag";
 /// Senders as they came, to which `mail.sender` refers. They are not indexed.
 pub(crate) const STORED_SENDER: &str = "sender";

@@ -208,7 +208,7 @@ fn find_names(word: &str, connection: &Connection) -> Result<Vec<String>> {
         .map(|start| encode_token(prefix::RECIPIENT_WORD, start.chars()))
         .collect();
     let found = if create_terms(connection)? {
-        find_tokens(&starts, connection)?
+        find_first_tokens(&starts, connection)?
     } else {
         find_recent_tokens(starts, connection)?
     };
@@ -226,11 +226,11 @@ fn find_names(word: &str, connection: &Connection) -> Result<Vec<String>> {
     Ok(names.into_iter().map(|(_, _, name)| name).collect())
 }
 
-/// Finds a token of each start.
+/// Finds the first token of each start.
 ///
 /// The starts are looked up one after the other, and the tokens in between are skipped: that takes
 /// as long in a large archive as in a small one.
-fn find_tokens(starts: &[String], connection: &Connection) -> Result<BTreeSet<String>> {
+fn find_first_tokens(starts: &[String], connection: &Connection) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let mut token = String::new();
     let end = char::from(prefix::RECIPIENT_WORD as u8 + 1).to_string();

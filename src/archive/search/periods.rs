@@ -32,7 +32,6 @@ pub(super) struct Period {
 }
 
 impl Period {
-    /// All emails.
     pub(super) const ALL: Self = Self {
         newest_key: TOP,
         oldest_key: BOTTOM,

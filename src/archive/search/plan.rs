@@ -245,7 +245,6 @@ impl<'a> QueryPlanner<'a> {
         }
     }
 
-    /// Translates a query for the emails of a period.
     fn translate(&mut self, filter: &Node, period: Option<Period>) -> Result<Translated> {
         let translator = self.translator(period);
         let translated = translator.translate_node(filter, true, 0)?;

@@ -167,10 +167,8 @@ mod tests {
         let expected = FtsExpr::or(words.map(FtsExpr::Token));
         assert_eq!(expanded(&archive, "wrecei"), expected);
         assert_eq!(expanded(&archive, "wreceiptx"), FtsExpr::Nothing);
-        assert_eq!(
-            expanded(&archive, "wrec"),
-            FtsExpr::Prefix("wrec".to_owned())
-        );
+        let expected = FtsExpr::Prefix("wrec".to_owned());
+        assert_eq!(expanded(&archive, "wrec"), expected);
     }
 
     #[test]

@@ -50,7 +50,6 @@ pub(crate) const REPAIR_HINT: &str = "sentbox archive repair keeps what can be r
 /// The hint for a file that cannot be used any more.
 pub(crate) const START_NEW_HINT: &str = "sentbox archive begin moves it to a backup and creates a new one; mail that the service no longer has is only in the backup";
 
-/// The message for a damaged file.
 pub(crate) const DAMAGED_FILE: &str = "the archive file is damaged";
 
 pub(crate) fn archive_error(message: impl Into<String>, hint: &str) -> Error {

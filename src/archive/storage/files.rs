@@ -222,11 +222,12 @@ pub(crate) fn move_error(from: &Path, to: &Path, error: &io::Error) -> Error {
 }
 
 /// Moves the file of an archive, and its write-ahead log,
-/// to a name with `label` that no file has yet.
-pub(crate) fn back_up_file(path: &Path, label: &str) -> Result<PathBuf> {
+/// to a name with `aside` that no file has yet.
+pub(crate) fn back_up_file(path: &Path) -> Result<PathBuf> {
+    const LABEL: &str = "aside";
     // To rename replaces a file: this empty one keeps the name from others.
-    let backup = create_unused(path, label, |name| create_private_file(name).map(drop))
-        .map_err(|error| move_error(path, &unused_path(path, label), &error))?;
+    let backup = create_unused(path, LABEL, |name| create_private_file(name).map(drop))
+        .map_err(|error| move_error(path, &unused_path(path, LABEL), &error))?;
     rename_sidecars(path, &backup)
         .and_then(|()| fs::rename(path, &backup))
         .map_err(|error| {
@@ -531,10 +532,8 @@ mod tests {
             .with_retention(Some(jiff::SignedDuration::ZERO))
             .unwrap();
         assert_eq!(archive.purge_expired(Timestamp::MAX).unwrap(), 0);
-        assert_eq!(
-            archive.read_only_reason().unwrap().message,
-            "read-only archive: new mail is not stored"
-        );
+        let expected = "read-only archive: new mail is not stored";
+        assert_eq!(archive.read_only_reason().unwrap().message, expected);
         assert_eq!(archive.query_count().unwrap(), 1);
         assert_eq!(archive.info().unwrap().emails, 1);
         assert!(archive.row(&EmailId::new("a")).unwrap().is_some());

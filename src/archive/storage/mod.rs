@@ -58,7 +58,6 @@ pub(crate) struct Connections {
     audited_user: Option<String>,
 }
 
-/// Why an archive is only read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadOnlyCause {
     /// Its file or server may not be written.

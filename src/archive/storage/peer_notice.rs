@@ -22,7 +22,6 @@ use crate::error::Result;
 /// The most notices that are received at once.
 const MAX_NOTICES: usize = 100;
 
-/// A notice from another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PeerNotice {
     /// It committed a change to the archive.
@@ -34,7 +33,6 @@ pub(crate) enum PeerNotice {
 }
 
 impl PeerNotice {
-    /// Parses the word of a notice.
     pub(super) fn parse(word: &str) -> Option<Self> {
         let notices = [Self::Changed, Self::ServiceState];
         notices.into_iter().find(|notice| notice.as_str() == word)
@@ -52,7 +50,6 @@ impl PeerNotice {
 /// Sends notices to other processes.
 #[derive(Debug)]
 pub(crate) struct PeerNotifier {
-    /// The archive file.
     path: PathBuf,
     /// The prefix of the names of all notices:
     /// the name of the archive file and a suffix.
@@ -193,7 +190,6 @@ impl PeerNoticeReceiver {
     }
 }
 
-/// Events in the folder.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     /// Names of files that were created, renamed or deleted.
@@ -360,10 +356,8 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(next(&mut notices).await, [PeerNotice::Removed]);
         let failure = one.stamp_request(at(0)).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "the archive file was removed: new mail is not stored"
-        );
+        let expected = "the archive file was removed: new mail is not stored";
+        assert_eq!(failure.message, expected);
     }
 
     #[test]
@@ -373,10 +367,8 @@ mod tests {
         std::fs::copy(&path, &copy).unwrap();
         std::fs::rename(copy, &path).unwrap();
         let failure = one.stamp_request(at(0)).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "the archive file was replaced: new mail is not stored"
-        );
+        let expected = "the archive file was replaced: new mail is not stored";
+        assert_eq!(failure.message, expected);
     }
 
     #[tokio::test]

@@ -56,10 +56,8 @@ fn deleted_archive_is_reported_and_not_created() {
     lock(&connections.idle_readers).clear();
     std::fs::remove_file(&path).unwrap();
     let error = connections.read(read_version).unwrap_err();
-    assert_eq!(
-        error.message,
-        "the archive file was removed: new mail is not stored"
-    );
+    let expected = "the archive file was removed: new mail is not stored";
+    assert_eq!(error.message, expected);
     assert!(!path.exists());
 }
 

@@ -25,10 +25,8 @@ fn pages_within_seconds_share_the_older_time() {
     merge(&archive, items([5, 4], "sent"), Top, 100);
     merge(&archive, items([3, 2], "sent"), below(4), 110);
     merge(&archive, items([1, 0], "sent"), below(2), 131);
-    assert_eq!(
-        confirmed(&archive),
-        [100, 100, 100, 100, 131, 131].map(Some)
-    );
+    let expected = [100, 100, 100, 100, 131, 131].map(Some);
+    assert_eq!(confirmed(&archive), expected);
     assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
 }
 
@@ -143,10 +141,8 @@ fn deletion_is_unconfirmed_until_page_is_fetched() {
     mark_missing(&archive, "mail-1", at(110));
     let row = || row(&archive, "mail-1");
     assert_eq!(row().missing_since, None);
-    assert_eq!(
-        archive.first_unconfirmed_deletion().unwrap(),
-        Some(row().sort_key)
-    );
+    let expected = Some(row().sort_key);
+    assert_eq!(archive.first_unconfirmed_deletion().unwrap(), expected);
     merge(&archive, items([2, 0], "sent"), Top, 120);
     assert!(row().missing_since.is_some());
     assert_eq!(archive.first_unconfirmed_deletion().unwrap(), None);

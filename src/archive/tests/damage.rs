@@ -137,7 +137,6 @@ fn rows(archive: &Archive) -> usize {
         .len()
 }
 
-/// Damages the search index alone.
 const DAMAGE_INDEX: &str = "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')";
 
 fn execute(path: &Path, sql: &str) {
@@ -302,7 +301,6 @@ fn emails_of_a_lost_page_are_counted() {
     assert!(lost > 0);
 }
 
-/// Repairs an archive of which `change` has changed the bytes.
 fn repair_changed(is_compact: bool, change: impl FnOnce(&mut Vec<u8>)) -> (Archive, RepairOutcome) {
     let (folder, path) = filled_folder();
     if !is_compact {

@@ -9,7 +9,6 @@ use crate::api::MailboxChange;
 
 const REASON: &str = r#"{"message":"mailbox full","type":"Transient"}"#;
 
-/// An event, and when it happened.
 type TimedEvent = (EmailEvent, RequestStamp);
 
 fn event(id: &str, status: &str, second: i64) -> TimedEvent {

@@ -72,11 +72,8 @@ async fn changes_are_reported_to_others_only() {
     archive.notify_service_state();
     assert_eq!(notices.next().await, [PeerNotice::ServiceState]);
     other.notify_service_state();
-    assert_eq!(
-        own.next().await,
-        [PeerNotice::ServiceState],
-        "nothing of its own"
-    );
+    let expected = [PeerNotice::ServiceState];
+    assert_eq!(own.next().await, expected, "nothing of its own");
 }
 
 #[test]
@@ -146,7 +143,6 @@ fn text_that_the_server_refuses_comes_back() {
     assert_eq!(archive.purge(&purged).unwrap().0, 1);
 }
 
-/// Returns an email as a line to import.
 fn line(id: &str, second: i64, subject: &str, text: &str) -> String {
     format!(
         r#"{{"id":"{id}","to":["x@example.com"],"from":"a@example.com","created_at":"{}","subject":"{subject}","text":"{text}"}}"#,

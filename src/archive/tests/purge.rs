@@ -111,10 +111,8 @@ fn expired_mail_is_overwritten() {
     assert_eq!(archive.purge_expired(now).unwrap(), all - 97);
     let left_out = archive.left_out().unwrap();
     assert_eq!(left_out.limit, Some(at(403)));
-    assert_eq!(
-        left_out.describe().as_deref(),
-        Some("mail older than the profile keeps (keep) is left out")
-    );
+    let expected = Some("mail older than the profile keeps (keep) is left out");
+    assert_eq!(left_out.describe().as_deref(), expected);
     assert_eq!(archive.query_count().unwrap(), 97);
     let oldest = archive.info().unwrap().oldest.unwrap();
     assert_eq!(oldest.parsed, Some(at(403)));

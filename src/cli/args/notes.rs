@@ -8,7 +8,6 @@ Without a command, the terminal program opens: on all mail, or on what matches Q
 The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY \
 (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.";
 
-/// The exit codes.
 pub(super) const EXIT_CODES: [(&str, &str); 11] = [
     ("0", "done"),
     ("1", "could not"),

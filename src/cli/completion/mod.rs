@@ -24,7 +24,6 @@ const SCANNED_IDS: usize = 1000;
 /// The start of the last lines of the script for zsh, which call or register it.
 const ZSH_START: &str = "\nif [ \"$funcstack[1]\"";
 
-/// Makes the script of a shell.
 pub(super) fn script(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     let mut program = offer_files_for_files(Args::command());

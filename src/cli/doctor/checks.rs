@@ -32,7 +32,6 @@ pub(super) struct DoctorJson {
 #[derive(Default)]
 pub(in crate::cli) struct Checks {
     pub(in crate::cli) results: Vec<CheckJson>,
-    /// The error of the first check that failed.
     pub(super) first_error: Option<Error>,
 }
 

@@ -25,8 +25,8 @@ use crate::api::{
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch, check_link};
 use crate::config::{
     Background, ClipboardRoute, ClipboardSetting, ColourDepth, ConfigFindings, CredentialSource,
-    Env, Paths, Profiles, Settings, config_hint, create_temp_file, draws_ascii, existing_folder_of,
-    has_ascii_font, is_utf8, locale, reads_osc,
+    Env, Multiplexer, Paths, Profiles, Settings, config_hint, create_temp_file, draws_ascii,
+    existing_folder_of, has_ascii_font, is_utf8, locale, reads_osc,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::Mailbox;
@@ -466,12 +466,10 @@ fn check_terminal(
     checks: &mut Checks,
 ) -> Result<(), CommandExit> {
     let term = env.get("TERM").unwrap_or("dumb");
-    let multiplexer = if env.get("TMUX").is_some() {
-        " in tmux"
-    } else if env.get("STY").is_some() {
-        " in GNU screen"
-    } else {
-        ""
+    let multiplexer = match Multiplexer::find(env) {
+        Some(Multiplexer::Tmux) => " in tmux",
+        Some(Multiplexer::Screen) => " in GNU screen",
+        None => "",
     };
     let terminal = match size {
         Some((columns, rows)) => format!("{term}{multiplexer}, {columns}x{rows}"),
@@ -556,18 +554,21 @@ fn check_unicode(env: &Env, checks: &mut Checks) {
 fn check_clipboard(env: &Env, term: &str, checks: &mut Checks) {
     let name = "clipboard";
     if let ClipboardRoute::Program([program, ..]) = ClipboardSetting::Auto.route(env) {
-        checks.ok(name, format!("{program}, or else OSC 52"));
-    } else if matches!(term, "dumb" | "linux") {
-        checks.note(name, "none: this terminal does not support it");
-    } else if env.get("TMUX").is_some() {
-        let message = "OSC 52 through tmux, which needs: set -g set-clipboard on";
-        checks.ok(name, message);
-    } else if env.get("STY").is_some() {
-        checks.ok(name, "OSC 52 through GNU screen, if the terminal allows it");
-    } else if term.starts_with("screen") {
-        checks.note(name, "OSC 52, which GNU screen does not pass on");
-    } else {
-        checks.ok(name, "OSC 52, if the terminal allows it");
+        return checks.ok(name, format!("{program}, or else OSC 52"));
+    }
+    match (term, Multiplexer::find(env)) {
+        ("dumb" | "linux", _) => checks.note(name, "none: this terminal does not support it"),
+        (_, Some(Multiplexer::Tmux)) => {
+            let message = "OSC 52 through tmux, which needs: set -g set-clipboard on";
+            checks.ok(name, message);
+        }
+        (_, Some(Multiplexer::Screen)) => {
+            checks.ok(name, "OSC 52 through GNU screen, if the terminal allows it");
+        }
+        (term, None) if term.starts_with("screen") => {
+            checks.note(name, "OSC 52, which GNU screen does not pass on");
+        }
+        (_, None) => checks.ok(name, "OSC 52, if the terminal allows it"),
     }
 }
 

@@ -42,11 +42,8 @@ fn words(variables: &[(&str, &str)]) -> String {
         &mut checks,
     )
     .unwrap_or_else(|_| unreachable!("no signal is received"));
-    let messages: Vec<String> = checks
-        .results
-        .into_iter()
-        .map(|check| check.message)
-        .collect();
+    let messages = checks.results.into_iter().map(|check| check.message);
+    let messages: Vec<String> = messages.collect();
     messages.join(" | ")
 }
 

@@ -79,7 +79,6 @@ impl TableArgs {
         self.csv.then(header)
     }
 
-    /// Joins the values of an email.
     pub(in crate::cli) fn join(&self, values: impl Iterator<Item = String>) -> String {
         if self.csv {
             csv_record(values)

@@ -53,7 +53,6 @@ impl From<Error> for CommandExit {
     }
 }
 
-/// The format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputFormat {
     /// Text for people.

@@ -15,7 +15,6 @@ use crate::tasks::lock;
 /// before the pager reads.
 const MAX_KEPT: usize = 128 << 10;
 
-/// A pager that runs.
 pub(super) struct Pager {
     child: Child,
     written: KeptText,
@@ -29,7 +28,6 @@ pub(super) const PAGER_HINT: &str = "SENTBOX_PAGER or PAGER names it; --no-pager
 /// All that was written to a pager; `None` if that is more than [`MAX_KEPT`].
 type KeptText = Arc<Mutex<Option<Vec<u8>>>>;
 
-/// The input of a pager.
 pub(super) struct PagerInput {
     pipe: ChildStdin,
     written: KeptText,

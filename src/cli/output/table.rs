@@ -17,7 +17,6 @@ use crate::text::width::{DisplayWidth as _, align_left};
 const STATUS_WIDTH: usize = 12;
 /// The width of a time, `20 Nov 09:41`.
 const TIME_WIDTH: usize = 12;
-/// The width of a UUID.
 const ID_WIDTH: usize = 36;
 /// From this width on the id is on the line of its email, else on a line below it.
 const MIN_WIDTH_WITH_ID: usize = 110;
@@ -77,7 +76,6 @@ impl<'a> RowPrinter<'a> {
     }
 }
 
-/// The layout of rows for people.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct RowLayout {
     /// Width of the terminal; without one, fields are separated by tabs.

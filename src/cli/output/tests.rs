@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use super::Output;
 use crate::config::Env;
 
-/// The bytes written to a stream.
 type CapturedBytes = Arc<Mutex<Vec<u8>>>;
 
 struct Kept(CapturedBytes);

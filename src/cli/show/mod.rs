@@ -236,7 +236,6 @@ fn print_email(
     Ok(())
 }
 
-/// Fails without the part.
 fn require_part(part: Option<&str>, name: &str) -> Result<()> {
     if part.is_some() {
         return Ok(());

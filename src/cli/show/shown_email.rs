@@ -5,26 +5,24 @@ use jiff::tz::TimeZone;
 
 use super::lookup::{LookedUp, look_up};
 use crate::api::{EmailApi as _, RetryPolicy};
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveLocation};
 use crate::cli::args::{ShowArgs, ShowForm};
 use crate::cli::output::CommandExit;
 use crate::cli::output::format::{format_time, format_time_long, is_fresh};
 use crate::cli::{ProfileContext, block_on};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mail::{Email, EmailId, Finality};
+use crate::sync::Engine;
 
-/// An email with its source.
 pub(super) struct ShownEmail {
     pub(super) email: Email,
     /// Whether its body was ever fetched.
     pub(super) has_body: bool,
     /// The time at which the service confirmed its status.
     pub(super) confirmed_at: Option<Timestamp>,
-    /// Whether its status is final.
     pub(super) is_final: bool,
     /// A description of its deletion; empty if the service has it.
     pub(super) deletion_note: String,
-    /// Whether it is from the archive.
     pub(super) is_copy: bool,
     /// The facts from the service beside it.
     pub(super) found: LookedUp,
@@ -125,54 +123,41 @@ async fn retrieve(
     with_details: bool,
     ctx: &mut ProfileContext<'_>,
 ) -> Result<ShownEmail> {
-    // If the archive cannot be written, the email is requested all the same.
-    let requested = archive
-        .and_then(|archive| archive.stamp_request(ctx.now()).ok())
-        .unwrap_or_else(|| ctx.now().into());
     let client = ctx.client(if has_copy {
         RetryPolicy::TUI
     } else {
         RetryPolicy::ONE_SHOT
     });
-    let mut retrieved = match client.retrieve(id).await {
-        Ok(retrieved) => retrieved,
-        Err(error) => {
-            if let (ErrorKind::NotFound, Some(archive)) = (error.kind, archive) {
-                let requested = requested.with_clock_skew(client.clock_skew());
-                archive.mark_missing(id, requested)?;
-            }
-            if error.kind == ErrorKind::NotFound && client.is_mirror() {
-                let hint = format!(
-                    "{}, and a mirror leaves out what was purged from it",
-                    error.hint
-                );
-                return Err(error.with_hint(hint));
-            }
-            return Err(error);
-        }
+    let archive = match archive {
+        Some(archive) => archive.clone(),
+        None => Archive::open(&ArchiveLocation::Memory)?,
     };
-    let requested = requested
-        .known_by(retrieved.checked_at, None, client.is_mirror())
-        .with_clock_skew(client.clock_skew());
-    if archive.is_some_and(|archive| matches!(archive.row(id), Ok(Some(_)))) {
-        retrieved = retrieved.with_known_id(id)?;
-    }
-    // If it cannot be stored, it is shown all the same. That the disk is full was noted when the archive was opened.
-    let writable = archive.filter(|archive| !archive.is_disk_full());
-    let stored = match writable.map(|archive| archive.put_body(&retrieved, requested)) {
-        // It is not the email that was requested.
-        Some(Err(error)) if error.kind == ErrorKind::NotTheApi => return Err(error),
-        Some(Err(error)) => {
-            ctx.out.note(&error.message);
+    let engine = Engine::new(client, archive.clone(), ctx.clock.clone());
+    let client = engine.service();
+    let retrieved = engine.fetch_and_store(id).await.map_err(|error| {
+        if error.kind != ErrorKind::NotFound || !client.is_mirror() {
+            return error;
+        }
+        let hint = format!(
+            "{}, and a mirror leaves out what was purged from it",
+            error.hint
+        );
+        error.with_hint(hint)
+    })?;
+    let stored = match retrieved.is_changed {
+        // It has what only the list has.
+        Ok(_) => archive.email(id).ok().flatten(),
+        Err(error) => {
+            // A full disk was noted when the archive was opened.
+            if !archive.is_disk_full() {
+                ctx.out.note(&error.message);
+            }
             None
         }
-        // It has what only the list has.
-        Some(Ok(_)) => writable.and_then(|archive| archive.email(id).ok().flatten()),
-        None => None,
     };
-    let email = stored.unwrap_or_else(|| Email::from(retrieved));
+    let (email, requested) = (stored.unwrap_or(retrieved.email), retrieved.requested);
     let found = if with_details {
-        look_up(&client, &email.summary, &ctx.settings.zone).await
+        look_up(client, &email.summary, &ctx.settings.zone).await
     } else {
         LookedUp::default()
     };
@@ -189,7 +174,6 @@ async fn retrieve(
     })
 }
 
-/// Loads the email from the archive.
 fn load_copy(
     archive: &Archive,
     id: &EmailId,
@@ -204,11 +188,9 @@ fn load_copy(
         format!("no longer at the service; kept here; noticed {noticed}")
     });
     let stored = archive.email(id)?;
-    let (has_body, confirmed_at, is_final) = (
-        stored.is_some(),
-        row.confirmed_at.filter(|at| *at <= now),
-        row.finality(now) == Finality::Final,
-    );
+    let has_body = stored.is_some();
+    let confirmed_at = row.confirmed_at.filter(|at| *at <= now);
+    let is_final = row.finality(now) == Finality::Final;
     let email = match stored {
         Some(email) => email,
         None => Email {

@@ -7,10 +7,8 @@ use crate::mail::EmailId;
 use crate::query::{Field, Node, Query, SearchText, SortOrder, Term};
 use crate::text::format::shell_word;
 
-/// An id to request.
 pub(in crate::cli) struct TypedId {
     pub(in crate::cli) id: EmailId,
-    /// What the archive has of it.
     found: Found,
 }
 
@@ -19,7 +17,6 @@ pub(in crate::cli) struct TypedId {
 enum Found {
     /// An email, or nothing that says more than the service.
     Known,
-    /// It was purged.
     Purged,
     /// It is not whole, and no email has an id, or message id, that begins so.
     NoSuchStart,

@@ -53,11 +53,7 @@ struct PageJson<'a> {
 }
 
 impl EventLog {
-    pub(in crate::cli) const fn new(
-        query: Option<Query>,
-        zone: TimeZone,
-        secrets: Secrets,
-    ) -> Self {
+    pub(super) const fn new(query: Option<Query>, zone: TimeZone, secrets: Secrets) -> Self {
         Self {
             query,
             zone,

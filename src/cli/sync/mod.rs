@@ -177,17 +177,13 @@ fn depth(span: HistorySpan, now: Timestamp) -> SyncDepth {
 }
 
 /// Adds the service's own text to the error of a run whose cursors it refused.
-fn with_refusal(error: Error, refusal: Option<String>) -> Error {
-    match refusal {
-        None => error,
-        Some(text) => {
-            let message = format!("{} ({text})", error.message);
-            Error { message, ..error }
-        }
+fn with_refusal(mut error: Error, refusal: Option<String>) -> Error {
+    if let Some(text) = refusal {
+        error.message = format!("{} ({text})", error.message);
     }
+    error
 }
 
-/// One run of the command.
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
     back: SyncDepth,
@@ -303,29 +299,18 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     async fn sync_locked(&mut self, lock: &ProcessLock) -> Result<SyncReport> {
-        let Self {
-            engine,
-            back,
-            clock,
-            zone,
-            totals,
-            events,
-            closed,
-            out,
-            ..
-        } = self;
-        let report = engine.full_sync(*back, |progress| {
+        let (engine, back) = (self.engine.clone(), self.back);
+        let report = engine.full_sync(back, |progress| {
+            let now = (self.clock)();
             // Renewed with each page: a process that stops for long loses the lock.
-            let _ = lock.try_acquire(clock());
-            let counts = totals.count_run(progress);
-            if let Some(events) = events {
-                let printed = events.print_page(counts, progress, totals.left_out, clock(), out);
-                *closed = printed.err().or(closed.take());
-            }
-            out.show_progress(&totals.progress_line(clock(), *back, zone));
+            let _ = lock.try_acquire(now);
+            let counts = self.totals.count_run(progress);
+            self.print_page(counts, progress);
+            let line = self.totals.progress_line(now, back, &self.zone);
+            self.out.show_progress(&line);
         });
         let report = report.await?;
-        totals.add_run(&report);
+        self.totals.add_run(&report);
         Ok(report)
     }
 
@@ -423,10 +408,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// Prints the page of the background fetch that has this report.
-    fn print_page(&mut self, report: &SyncReport) {
+    /// Prints a page with so many new emails and changes.
+    fn print_page(&mut self, counts: (u64, u64), report: &SyncReport) {
         if let Some(events) = &self.events {
-            let counts = (report.new, report.changes);
             let now = (self.clock)();
             let printed = events.print_page(counts, report, self.totals.left_out, now, self.out);
             self.closed = printed.err().or(self.closed.take());
@@ -448,39 +432,30 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     async fn fetch_bodies_locked(&mut self, back: SyncDepth, lock: &ProcessLock) -> Result<()> {
-        let Self {
-            engine,
-            clock,
-            totals,
-            events,
-            out,
-            ..
-        } = self;
-        let started = clock();
-        let before = totals.bodies;
-        let done = engine.fetch_bodies(back, |done| {
-            let _ = lock.try_acquire(clock());
-            totals.bodies = before + done.stored;
+        let (started, before) = ((self.clock)(), self.totals.bodies);
+        let done = self.engine.fetch_bodies(back, |done| {
+            let now = (self.clock)();
+            let _ = lock.try_acquire(now);
+            self.totals.bodies = before + done.stored;
             let tried = done.stored + done.missing + done.withheld + done.invalid;
-            let elapsed = clock().duration_since(started);
-            let left = estimate_remaining(elapsed, tried, done.remaining);
-            out.show_progress(&format!(
+            let left = estimate_remaining(now.duration_since(started), tried, done.remaining);
+            self.out.show_progress(&format!(
                 "{} bodies here, {} to go{left}",
-                group_digits(totals.bodies, ' '),
+                group_digits(self.totals.bodies, ' '),
                 group_digits(done.remaining, ' ')
             ));
         });
         let done = done.await?;
         if done.invalid > 0 {
-            out.note(&format!(
+            self.out.note(&format!(
                 "{} bodies could not be read; the next run retries them",
                 group_digits(done.invalid, ' ')
             ));
         }
         // A watch would repeat it every half minute.
-        if done.withheld > 0 && events.is_none() {
+        if done.withheld > 0 && self.events.is_none() {
             let emails = plural(done.withheld, "email");
-            out.note(&format!(
+            self.out.note(&format!(
                 "the service withholds the bodies of {emails}; the next run retries them"
             ));
         }

@@ -12,7 +12,6 @@ use crate::cli::output::{CommandExit, Output};
 use crate::sync::{StopReason, SyncDepth, SyncReport};
 use crate::text::format::{group_digits, plural};
 
-/// The totals of a command.
 pub(super) struct SyncTotals {
     started: Timestamp,
     initial_coverage: Coverage,
@@ -31,7 +30,6 @@ pub(super) struct SyncTotals {
     pub(in crate::cli) recheck: Option<RecheckTotals>,
 }
 
-/// The counts of sync runs.
 #[derive(Debug, Clone, Copy, Default)]
 struct RunCounts {
     new: u64,
@@ -40,7 +38,6 @@ struct RunCounts {
     expired: u64,
 }
 
-/// The result of confirming statuses.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct RecheckTotals {
     /// Statuses of the requested time that were confirmed below the newest page;
@@ -125,12 +122,10 @@ impl SyncTotals {
         )
     }
 
-    /// Returns how many emails were deleted because of the age limit.
     pub(super) const fn expired(&self) -> u64 {
         self.counts.expired
     }
 
-    /// Counts a finished run.
     pub(super) fn add_run(&mut self, run: &SyncReport) {
         self.count_run(run);
         self.finished = self.counts;
@@ -199,7 +194,6 @@ impl SyncTotals {
             .then(|| i128::from(elapsed) * i128::from(ahead) / i128::from(covered))
     }
 
-    /// Writes the report at the end.
     pub(super) fn write_report(
         &self,
         bodies: bool,
@@ -207,19 +201,14 @@ impl SyncTotals {
         zone: &TimeZone,
         out: &mut Output,
     ) -> Result<(), CommandExit> {
-        let RunCounts {
-            new,
-            changes,
-            pages,
-            expired,
-        } = self.counts;
+        let counts = self.counts;
         let report = SyncJson {
-            new,
-            changes,
-            pages,
+            new: counts.new,
+            changes: counts.changes,
+            pages: counts.pages,
             bodies: bodies.then_some(self.bodies),
             purged: self.purged,
-            expired,
+            expired: counts.expired,
             recheck: self.recheck,
             complete: self.coverage == Coverage::Complete,
             since: covered_since(&self.coverage),

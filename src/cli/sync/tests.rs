@@ -7,8 +7,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
-use crate::archive::ArchiveLocation;
-use crate::archive::Coverage;
+use crate::archive::{ArchiveLocation, Coverage};
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};
@@ -77,15 +76,13 @@ impl EmailApi for FakeService {
         };
         let from = (below - i64::from(limit)).max(0);
         Ok(EmailPage {
-            checked_at: None,
-            listed_at: None,
             items: (from..below)
                 .rev()
                 .filter(|n| state.deleted != Some(*n))
                 .map(|n| item(n, state.bounced == Some(n)))
                 .collect(),
-            unreadable: 0,
             has_more: Some(from > 0),
+            ..EmailPage::default()
         })
     }
 
@@ -177,7 +174,6 @@ fn clock() -> Clock {
     Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed())
 }
 
-/// A command that loads new mail.
 fn command<'a>(
     service: &FakeService,
     archive: &Archive,
@@ -279,7 +275,6 @@ async fn watch_outlives_an_archive_server_that_is_away() {
     watch_while_fails(ErrorKind::ArchiveUnreachable, "archive").await;
 }
 
-/// Watches while requests fail for a time, and checks the notes.
 async fn watch_while_fails(kind: ErrorKind, side: &str) {
     let played = FakeService::with_emails(3);
     let output = output_of_watch(&played, HistorySpan::Off, async |archive| {

@@ -80,7 +80,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let engine = self.engine.clone();
         let backfill = engine.backfill_until(start, until, |report| {
             self.add_run(report);
-            self.print_page(report);
+            self.print_page((report.new, report.changes), report);
             let now = (self.clock)();
             self.out
                 .show_progress(&self.totals.summary(false, now, &self.zone));
@@ -99,8 +99,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             tokio::select! {
                 () = sleep_until(until) => return Ok(()),
                 Some(stream) = self.following.join_next() => {
-                    let report = self.engine.poll_changes().await?;
-                    self.add_run(&report);
+                    self.print_changes_of_others().await?;
                     self.follow(result_of_joined(stream));
                 }
                 () = wait_for_change(&mut self.peers) => {

@@ -134,7 +134,6 @@ fn check_reachable(query: &Query, until: &Status) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("take the status out of the query"))
 }
 
-/// A wait for one email.
 struct Wait<'a, S> {
     engine: Engine<S>,
     query: Query,
@@ -159,7 +158,6 @@ enum Progress {
 }
 
 impl<S: EmailApi> Wait<'_, S> {
-    /// Polls until it has happened.
     async fn run(&mut self, timeout: Duration) -> Result<EmailRow> {
         let began = Instant::now();
         let deadline = began + timeout;
@@ -415,7 +413,6 @@ impl<S: EmailApi> Wait<'_, S> {
     }
 }
 
-/// Returns the JSON of the email.
 fn found_json(archive: &Archive, row: &EmailRow) -> Result<String> {
     row_json(archive, row)?.ok_or_else(|| {
         let message = "the email was found, but it has been purged from the archive since";

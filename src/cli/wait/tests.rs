@@ -71,11 +71,10 @@ impl EmailApi for Scripted {
             ListedEmail::parse(&json).unwrap()
         });
         Ok(EmailPage {
-            checked_at: None,
-            listed_at: None,
             items: items.collect(),
             unreadable: step.iter().filter(|status| **status == UNREADABLE).count(),
             has_more: Some(false),
+            ..EmailPage::default()
         })
     }
 
@@ -184,11 +183,8 @@ fn query_may_not_exclude_the_awaited_status() {
         "-(status:delivered,opened,clicked,complained)",
         "is:scheduled",
     ] {
-        assert_eq!(
-            check(query, Status::Delivered),
-            Err(ErrorKind::Usage),
-            "{query}"
-        );
+        let expected = Err(ErrorKind::Usage);
+        assert_eq!(check(query, Status::Delivered), expected, "{query}");
     }
     for query in [
         "to:ana",
@@ -200,10 +196,8 @@ fn query_may_not_exclude_the_awaited_status() {
     ] {
         assert_eq!(check(query, Status::Delivered), Ok(()), "{query}");
     }
-    assert_eq!(
-        check("is:clicked", Status::Complained),
-        Err(ErrorKind::Usage)
-    );
+    let expected = Err(ErrorKind::Usage);
+    assert_eq!(check("is:clicked", Status::Complained), expected);
     assert_eq!(check("is:sent", Status::Sent), Ok(()));
 }
 

@@ -7,7 +7,6 @@ use crate::archive::{PagePosition, PurgeTarget, WindowAnchor};
 use crate::mail::{EmailId, Status};
 use crate::sync::SyncDepth;
 
-/// A copy of what a mirror serves.
 pub(super) struct Copy {
     pub(super) engine: Engine<Client>,
     stream: Option<ChangeStream>,

@@ -30,7 +30,6 @@ pub(super) struct Running {
     pub(super) tasks: JoinSet<()>,
 }
 
-/// A response.
 #[derive(Debug)]
 pub(super) struct Got {
     pub(super) status: u16,
@@ -238,7 +237,6 @@ impl TestMirror {
         tasks
     }
 
-    /// How many requests it has sent.
     pub(super) fn requests(&self) -> u64 {
         self.state.upstream_requests()
     }

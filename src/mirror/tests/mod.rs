@@ -333,10 +333,8 @@ async fn changes_are_streamed_until_key_is_revoked() {
     while !text.ends_with("\"7\"}\n\n") {
         text += std::str::from_utf8(&stream.chunk().await.unwrap().unwrap()).unwrap();
     }
-    assert_eq!(
-        text,
-        "event: reset\ndata: {}\n\nevent: removed\ndata: {\"id\":\"7\"}\n\n"
-    );
+    let expected = "event: reset\ndata: {}\n\nevent: removed\ndata: {\"id\":\"7\"}\n\n";
+    assert_eq!(text, expected);
     let keys = mirror.folder.path().join("keys");
     std::fs::write(keys, "bob = re_fedcba98765432100123\n").unwrap();
     changes.send(removed()).unwrap();

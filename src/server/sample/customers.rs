@@ -40,7 +40,6 @@ struct Culture {
     family: [String; NAMES_PER_CULTURE],
 }
 
-/// The order of a full name.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum NameOrder {
@@ -77,7 +76,6 @@ pub(super) struct Customer {
     domain: &'static str,
 }
 
-/// All customers of a mailbox.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Customers {
     seed: u64,

@@ -117,14 +117,10 @@ mod tests {
             codec.decode("00000000-0000-4000-8000-000000000000"),
             Err(SourceError::Unknown)
         );
-        assert_eq!(
-            codec.decode(&IdCodec::new(2).encode(7)),
-            Err(SourceError::Unknown)
-        );
-        assert_eq!(
-            codec.decode(&codec.encode_message_id(7)),
-            Err(SourceError::Unknown)
-        );
+        let expected = Err(SourceError::Unknown);
+        assert_eq!(codec.decode(&IdCodec::new(2).encode(7)), expected);
+        let expected = Err(SourceError::Unknown);
+        assert_eq!(codec.decode(&codec.encode_message_id(7)), expected);
     }
 
     proptest! {

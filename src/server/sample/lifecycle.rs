@@ -143,7 +143,6 @@ pub(super) const fn delivery_draw(seed: u64, number: u64) -> u64 {
     (number % 1000 * 619 + mix64(seed) % 1000) % 1000
 }
 
-/// Why an email bounced.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BounceReason {
@@ -281,19 +280,13 @@ mod tests {
             (4, "opened"),
             (5, "clicked"),
         ]);
-        assert_eq!(
-            counts(&opened, &(at(1)..=at(4))),
-            ["opened 2", "sent 1", "unique_opened 1"]
-        );
-        assert_eq!(
-            counts(&opened, &(at(5)..=at(6))),
-            ["clicked 1", "unique_clicked 1"]
-        );
+        let expected = ["opened 2", "sent 1", "unique_opened 1"];
+        assert_eq!(counts(&opened, &(at(1)..=at(4))), expected);
+        let expected = ["clicked 1", "unique_clicked 1"];
+        assert_eq!(counts(&opened, &(at(5)..=at(6))), expected);
         let bounced = lifecycle(&[(1, "sent"), (2, "bounced")]);
-        assert_eq!(
-            counts(&bounced, &(at(0)..=at(9))),
-            ["bounced 1", "bounced_transient 1", "sent 1"]
-        );
+        let expected = ["bounced 1", "bounced_transient 1", "sent 1"];
+        assert_eq!(counts(&bounced, &(at(0)..=at(9))), expected);
         assert_eq!(counts(&Lifecycle::default(), &(at(0)..=at(9))), [""; 0]);
     }
 

@@ -344,7 +344,6 @@ impl SampleMailbox {
     }
 }
 
-/// A retrieved email.
 #[derive(serde::Serialize)]
 struct SampleEmail {
     #[serde(flatten)]

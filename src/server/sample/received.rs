@@ -24,7 +24,6 @@ struct LetterData {
     letters: Vec<Letter>,
 }
 
-/// One email.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Letter {

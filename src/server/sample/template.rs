@@ -41,7 +41,6 @@ struct TemplateData {
     templates: Vec<EmailTemplate>,
 }
 
-/// One kind of mail.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EmailTemplate {
@@ -200,14 +199,10 @@ mod tests {
 
     #[test]
     fn only_html_is_escaped() {
-        assert_eq!(
-            render("Hi {{inviter}}!", Escaping::Html),
-            "Hi Ana &amp; &quot;Co&quot; &lt;b&gt;!"
-        );
-        assert_eq!(
-            render("Hi {{inviter}}!", Escaping::None),
-            "Hi Ana & \"Co\" <b>!"
-        );
+        let expected = "Hi Ana &amp; &quot;Co&quot; &lt;b&gt;!";
+        assert_eq!(render("Hi {{inviter}}!", Escaping::Html), expected);
+        let expected = "Hi Ana & \"Co\" <b>!";
+        assert_eq!(render("Hi {{inviter}}!", Escaping::None), expected);
     }
 
     #[test]

@@ -65,10 +65,8 @@ struct NumberRange {
     prefix: String,
 }
 
-/// The variables of one row of a section.
 pub(super) type RowVariables = Vec<(&'static str, String)>;
 
-/// The variables of one email.
 pub(super) struct Variables<'a> {
     hash_base: u64,
     language: Language,
@@ -79,7 +77,6 @@ pub(super) struct Variables<'a> {
     basket: Vec<BasketLine>,
 }
 
-/// A product with its quantity.
 struct BasketLine {
     product_index: usize,
     count: u64,

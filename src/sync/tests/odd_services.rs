@@ -69,11 +69,8 @@ fn full_listing_that_ignores_cursors_is_complete() {
         let env = SyncEnv::new(Dates::Distinct, count);
         env.sim.state().emulate = true;
         let report = env.full_sync();
-        assert_eq!(
-            (report.stop_reason, report.coverage),
-            (StopReason::End, Coverage::Complete),
-            "{count}"
-        );
+        let expected = (StopReason::End, Coverage::Complete);
+        assert_eq!((report.stop_reason, report.coverage), expected, "{count}");
     }
 }
 

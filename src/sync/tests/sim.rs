@@ -29,10 +29,8 @@ pub(super) enum Dates {
     Random,
 }
 
-/// A fault of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceFault {
-    /// No answer.
     Unreachable,
     /// The response is that the cursor is unknown.
     Gone,
@@ -46,13 +44,11 @@ pub(super) enum ServiceFault {
     Empty,
     /// It says that there are no more, although there may be.
     SaysEnd,
-    /// Each item twice.
     Twice,
     /// An item in the middle cannot be read.
     Blot,
     /// The page begins with the last items of the one before.
     Overlap,
-    /// All ids are in upper case.
     UpperCase,
 }
 
@@ -75,7 +71,6 @@ pub(super) struct State {
     pub(super) rising: bool,
     /// It lists its emails in no order.
     pub(super) shuffled: bool,
-    /// The most items of a page.
     pub(super) cap: usize,
     /// It ignores limit and cursor, gives everything, and does not say whether there is
     /// more.
@@ -87,7 +82,6 @@ pub(super) struct State {
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
     pub(super) lenient: bool,
-    /// The email that is unreadable in its pages.
     pub(super) unreadable_id: Option<&'static str>,
     /// It says that it has none of the emails that it lists.
     pub(super) forgetful: bool,
@@ -99,9 +93,7 @@ pub(super) struct State {
     pub(super) mirrored_at: Option<Timestamp>,
     /// When the mirror has read its newest page.
     pub(super) mirror_listed_at: Option<Timestamp>,
-    /// The faults of the next requests.
     pub(super) faults: VecDeque<Option<ServiceFault>>,
-    /// Every request so far.
     pub(super) requests: Vec<Cursor>,
     /// The customer that all new mail goes to; by turns five of them if `None`.
     pub(super) customer: Option<i64>,
@@ -317,7 +309,6 @@ pub(super) fn address(customer: i64) -> String {
     format!("customer{customer}@example.com")
 }
 
-/// An email as the list describes it.
 pub(super) fn item(mail: &Mail) -> ListedEmail {
     let created = mail.created.as_ref().map_or(String::new(), |created| {
         format!(r#""created_at":"{created}","#)

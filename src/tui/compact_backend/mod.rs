@@ -48,7 +48,6 @@ enum CursorState {
 }
 
 impl CursorState {
-    /// The position after `text` was written at `at`.
     fn after_write(self, text: &str, at: Position) -> Self {
         let next = |columns| Position::new(at.x + columns, at.y);
         match SymbolWidth::measure(text) {
@@ -131,7 +130,6 @@ impl<W: Write> CompactBackend<W> {
         self.has_margins = true;
     }
 
-    /// Writes the frame that `screen` has.
     fn write_frame(&mut self, screen: &mut Screen) -> io::Result<()> {
         /// So few bytes reach the terminal in one piece.
         const MAX_UNMARKED: usize = 1_000;
@@ -179,7 +177,6 @@ impl<W: Write> CompactBackend<W> {
     }
 }
 
-/// Writes the cells of one frame.
 struct FrameWriter<'a> {
     out: &'a mut String,
     sgr: &'a mut SgrState,

@@ -16,7 +16,6 @@ pub(super) struct Screen {
     pub(super) rows: Vec<Row>,
 }
 
-/// One row of the screen.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     cells: Vec<Cell>,
@@ -33,7 +32,6 @@ pub(super) struct Row {
 /// A move of rows by the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scroll {
-    /// The rows of the scroll region.
     pub(super) region: Range<usize>,
     /// How many rows their content moves.
     pub(super) distance: usize,
@@ -43,7 +41,6 @@ pub(super) struct Scroll {
 }
 
 impl Screen {
-    /// Changes a cell of the frame.
     pub(super) fn set_cell(&mut self, x: u16, y: u16, cell: &Cell) {
         let (x, y) = (usize::from(x), usize::from(y));
         if self.rows.len() <= y {
@@ -319,7 +316,6 @@ fn is_blank(cell: &Cell) -> bool {
     cell.symbol() == " " && SgrState::from_cell(cell).is_blank()
 }
 
-/// The columns of a cell.
 pub(super) fn symbol_width(cell: &Cell) -> usize {
     usize::from(cell.cell_width().max(1))
 }

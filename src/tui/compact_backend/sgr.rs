@@ -12,7 +12,6 @@ pub(super) struct SgrState {
     modifier: Modifier,
 }
 
-/// Modifiers that are visible in a space.
 const VISIBLE_IN_SPACE: Modifier = Modifier::REVERSED
     .union(Modifier::UNDERLINED)
     .union(Modifier::SLOW_BLINK)

@@ -9,7 +9,6 @@ use std::num::NonZeroU16;
 
 const AREA: Rect = Rect::new(0, 0, 24, 9);
 
-/// The bytes of these frames.
 fn written(frames: &[Buffer]) -> String {
     written_for(false, frames)
 }
@@ -54,10 +53,8 @@ fn scroll_columns(terminal: &mut vt100::Parser, sequences: &str) {
         panic!("{sequences:?}");
     };
     assert_eq!(left, column, "a line feed scrolls between the margins");
-    let (up, down) = (
-        sequences.matches('\n').count(),
-        sequences.matches("\x1bM").count(),
-    );
+    let up = sequences.matches('\n').count();
+    let down = sequences.matches("\x1bM").count();
     assert_eq!(row, if up > 0 { bottom } else { top });
     let width = AREA.width - (left - 1);
     let rows: Vec<String> = terminal.screen().rows_formatted(left - 1, width).collect();
@@ -79,10 +76,8 @@ fn frame(lines: &[&str]) -> Buffer {
     buffer
 }
 
-/// A change of a frame to the next one.
 #[derive(Debug, Clone)]
 enum Change {
-    /// Text at a position.
     Text(u16, u16, &'static str, Style),
     /// Rows below the first one, and above the last, move from a column on.
     Scroll(i16, u16),

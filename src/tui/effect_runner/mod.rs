@@ -65,7 +65,6 @@ pub fn system_timer() -> TimerFn {
     })
 }
 
-/// A running timer.
 struct Timer {
     request: RequestId,
     kind: TimerKind,
@@ -203,7 +202,6 @@ impl EffectRunner {
         runner
     }
 
-    /// Creates a request to the service, which can be cancelled by its kind and id.
     fn request(
         &mut self,
         kind: RequestKind,
@@ -289,20 +287,16 @@ impl EffectRunner {
     /// Keeps an opened session until the model has decided about it,
     /// which gets its data.
     fn keep_opened(&mut self, opened: Result<Opened, JoinError>) -> Result<Message, JoinError> {
-        let Opened {
-            request,
-            result,
-            message,
-        } = opened?;
-        let result = result.map(|opened| match opened {
+        let opened = opened?;
+        let result = opened.result.map(|session| match session {
             OpenedSession::Opened(mut session) => {
                 let info = std::mem::take(&mut session.info);
-                self.opened = Some((request, session));
+                self.opened = Some((opened.request, session));
                 OpenOutcome::Opened(Box::new(info))
             }
             OpenedSession::NeedsConfirm(question) => OpenOutcome::NeedsConfirm(question),
         });
-        Ok(message(request, result))
+        Ok((opened.message)(opened.request, result))
     }
 
     /// Waits for the next changes, if the service is a mirror;
@@ -380,9 +374,10 @@ impl EffectRunner {
 
     /// The time, and the rate budget of the service at present.
     pub fn clock_message(&self, zone: &TimeZone) -> Message {
+        let engine = self.session.engine.as_ref().ok();
         Message::Clock {
             now: (self.env.sessions.clock)().to_zoned(zone.clone()),
-            budget: self.session.engine.as_ref().ok().and_then(Engine::budget),
+            budget: engine.map(|engine| engine.service().rate_budget()),
         }
     }
 

@@ -41,7 +41,6 @@ impl EffectRunner {
         }
     }
 
-    /// Starts an effect.
     pub fn run(&mut self, effect: Effect) {
         let archive = self.session.archive.clone();
         let (searches, interactive) = (&mut self.searches, &mut self.interactive);

@@ -31,7 +31,6 @@ impl Default for SearchSlot {
 }
 
 impl SearchSlot {
-    /// Cancels the search, if one runs.
     pub(super) fn cancel(&mut self) {
         self.guard = None;
     }

@@ -226,7 +226,6 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> Message {
     Message::KeyPressed(Key::new(code, modifiers))
 }
 
-/// The key of a table.
 fn keyed<T: PartialEq + Copy>(
     keys: &[(T, KeyCode)],
     of: T,

@@ -14,7 +14,6 @@ use crate::app::{Key, MouseInput};
 /// Longer than any wait for the rest of a sequence.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The event of bytes that arrive together.
 pub fn bytes_event(bytes: &[u8]) -> TerminalEvent {
     TerminalEvent::Bytes(Zeroizing::new(bytes.to_vec()))
 }

@@ -35,7 +35,6 @@ use crate::view::linear::{
 };
 use ratatui::layout::Size;
 
-/// The rows of a page of the list.
 const PAGE_ROWS: usize = 10;
 /// The most new emails that are printed before a prompt; the others are counted.
 const MAX_NEW_ROWS: usize = 5;
@@ -88,14 +87,12 @@ pub async fn run_linear<E: From<Error>>(
     }
 }
 
-/// A row as it was printed.
 struct PrintedRow {
     row: EmailRow,
     /// Whether it was printed that its status has changed, without the status.
     is_outdated: bool,
 }
 
-/// The running program.
 pub struct LinearLoop<'a, E> {
     model: Model,
     runner: EffectRunner,

@@ -1,6 +1,6 @@
 //! Ring 3: sets of emails marked and exported by keys, into real files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ratatui::layout::Size;
 
@@ -18,14 +18,11 @@ async fn export_to(it: &mut TuiHarness, moves: &str, path: &Path) {
     it.press("Enter").await;
 }
 
-fn count_files(folder: &Path, extension: &str) -> usize {
-    let entries = std::fs::read_dir(folder).unwrap();
-    entries
-        .filter(|entry| {
-            let path = entry.as_ref().unwrap().path();
-            path.extension().is_some_and(|found| found == extension)
-        })
-        .count()
+fn count_eml_files(folder: &Path) -> usize {
+    let paths = std::fs::read_dir(folder).unwrap();
+    let paths = paths.map(|entry| entry.unwrap().path());
+    let is_eml = |path: &PathBuf| path.extension().is_some_and(|found| found == "eml");
+    paths.filter(is_eml).count()
 }
 
 fn notice(it: &TuiHarness) -> String {
@@ -48,7 +45,7 @@ async fn marked_emails_become_files_with_retrieved_bodies() {
     assert!(!path.exists(), "nothing is written before the question");
     it.press("Enter").await;
     it.until(|model| model.export.running.is_none()).await;
-    assert_eq!(count_files(&path, "eml"), 5, "{}", notice(&it));
+    assert_eq!(count_eml_files(&path), 5, "{}", notice(&it));
     it.shows(&["exported 5 emails to "]);
     assert!(!path.join(NOT_EXPORTED).exists());
 }
@@ -88,7 +85,7 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
     it.until(|model| model.export.running.is_none()).await;
     assert!(!path.exists(), "it is not complete");
     let part = path.with_added_extension("part");
-    let written = count_files(&part, "eml");
+    let written = count_eml_files(&part);
     let list = std::fs::read_to_string(part.join(NOT_EXPORTED)).unwrap();
     assert_eq!(written + list.lines().count(), 20, "{list}");
     assert_eq!(list.matches("connection refused").count(), 1, "{list}");
@@ -105,7 +102,7 @@ async fn unreachable_service_leaves_a_list_of_the_rest() {
     it.press("Enter").await;
     it.until(|model| model.export.running.is_none()).await;
     let list = std::fs::read_to_string(part.join(NOT_EXPORTED)).unwrap();
-    assert_eq!(count_files(&part, "eml"), written, "{}", notice(&it));
+    assert_eq!(count_eml_files(&part), written, "{}", notice(&it));
     assert_eq!(written + list.lines().count(), 20, "{list}");
 }
 

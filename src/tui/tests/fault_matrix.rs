@@ -19,7 +19,6 @@ use crate::mail::EmailId;
 use crate::sync::{Engine, StopReason, SyncDepth, SyncReport};
 use serde_json::Value;
 
-/// A clock that does not advance.
 fn clock() -> Clock {
     let now: Timestamp = START.parse().unwrap();
     Arc::new(move || now)

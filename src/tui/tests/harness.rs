@@ -43,7 +43,6 @@ const ONE_ATTEMPT: RetryPolicy = RetryPolicy {
     ..RetryPolicy::TUI
 };
 
-/// Keys that a test presses.
 pub struct Keyboard(mpsc::UnboundedReceiver<TerminalEvent>);
 
 impl Stream for Keyboard {
@@ -136,13 +135,10 @@ impl TuiHarness {
         Self::with_backfill(size, emails, HistorySpan::Off).await
     }
 
-    /// Starts the program with a backfill.
     pub async fn with_backfill(size: Size, emails: u32, backfill: HistorySpan) -> Self {
         let host = Host::start(emails).await;
-        let (memory, time) = (
-            ArchiveLocation::Memory,
-            (host.now.clone(), host.clock.clone()),
-        );
+        let memory = ArchiveLocation::Memory;
+        let time = (host.now.clone(), host.clock.clone());
         let it = Self::with(&memory, &host.base(), size, ONE_ATTEMPT, backfill, time).await;
         Self {
             host: Some(host),
@@ -321,7 +317,6 @@ impl TuiHarness {
         rows.map(line).collect()
     }
 
-    /// Checks that the screen has each of these texts.
     #[track_caller]
     pub fn shows(&self, texts: &[&str]) {
         let screen = self.screen();
@@ -330,7 +325,6 @@ impl TuiHarness {
         }
     }
 
-    /// Checks that the screen starts with this text.
     #[track_caller]
     pub fn starts(&self, text: &str) {
         let screen = self.screen();
@@ -381,7 +375,6 @@ impl TuiHarness {
     }
 }
 
-/// A clock that a test sets.
 pub fn time() -> (watch::Sender<Timestamp>, Clock) {
     let (now, seen) = watch::channel(START.parse().unwrap());
     (now, Arc::new(move || *seen.borrow()))

@@ -47,7 +47,6 @@ impl Typist {
         printed
     }
 
-    /// Lets so many minutes pass.
     fn pass(&self, minutes: i64) {
         let pause = jiff::SignedDuration::from_mins(minutes);
         self.now.send_modify(|now| *now += pause);

@@ -179,7 +179,6 @@ async fn setup_offers_existing_profiles() {
     assert_eq!(it.position().1, Some(70), "{}", it.screen());
 }
 
-/// Makes a file unusable.
 #[cfg(target_os = "linux")]
 type Damage = fn(&Path);
 

@@ -88,7 +88,6 @@ async fn recording_matches_the_screens() {
     check("assets/demo.cast", &cast(size, &frames));
 }
 
-/// Returns the cells of the screen.
 async fn screen(it: &mut TuiHarness) -> Buffer {
     // The test backend keeps what wide characters have covered, which a terminal does not.
     it.press("Ctrl-l").await;

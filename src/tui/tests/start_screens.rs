@@ -42,7 +42,6 @@ fn last(app: &AppHarness) -> &Effect {
     app.effects.last().unwrap()
 }
 
-/// The session that was requested last.
 fn opening(app: &AppHarness) -> (RequestId, SessionTarget) {
     app.find(effect!(Effect::OpenSession(request, target, _) => (*request, target.clone())))
 }

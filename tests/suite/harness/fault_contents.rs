@@ -87,7 +87,6 @@ pub fn fields() -> Vec<Row> {
     ]
 }
 
-/// Replaces all members but the id.
 fn replace_members(email: &mut Value, value: &Value) {
     let members = email.as_object_mut().unwrap().iter_mut();
     let others = members.filter(|(name, _)| *name != "id");

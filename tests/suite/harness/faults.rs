@@ -13,7 +13,6 @@ use contents::{fields, pages};
 #[path = "fault_contents.rs"]
 mod contents;
 
-/// The result of a request.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
     Well,
@@ -29,7 +28,6 @@ pub enum Tries {
     Again,
 }
 
-/// A fault and its expected results.
 pub struct Row {
     pub name: &'static str,
     pub does: Does,
@@ -148,17 +146,14 @@ pub const NONSENSE: &str = "not this API's JSON";
 pub const CIRCLES: &str = "sends no new ones";
 pub const UNREADABLE: &str = "not every email on the service's pages could be read";
 
-/// Answers any request with this body.
 fn body(text: &str) -> Answer {
     Answer::Body(text.as_bytes().to_vec())
 }
 
-/// Answers with this status line, headers and body.
 fn raw(status: &str, headers: &str, body: &str) -> Answer {
     Answer::Raw(http(status, headers, body.as_bytes()))
 }
 
-/// Answers with these headers and this body.
 fn ok(headers: &str, body: &[u8]) -> Answer {
     Answer::Raw(http("200 OK", headers, body))
 }

@@ -12,7 +12,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// The time of the server.
 pub const START: &str = "2026-11-20T09:42:00Z";
 /// The emails in all and of a page: enough for three pages.
 const EMAILS: u32 = 32;
@@ -50,7 +49,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether it requests a page.
     pub fn is_list(&self) -> bool {
         !self.target.contains("/emails/")
     }
@@ -75,7 +73,6 @@ impl Request {
         Answer::Body(self.body.replacen(old, new, 1).into_bytes())
     }
 
-    /// Returns the correct body.
     pub fn body(&self) -> &[u8] {
         self.body.as_bytes()
     }
@@ -110,7 +107,6 @@ pub fn packed(megabytes: usize) -> Vec<u8> {
     gzip(&vec![b' '; megabytes << 20])
 }
 
-/// Compresses bytes by gzip.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
@@ -163,7 +159,6 @@ impl Faulty {
     }
 }
 
-/// Answers the requests of one connection.
 async fn converse(mut stream: TcpStream, state: Arc<State>) {
     loop {
         let mut head = Vec::new();

@@ -79,7 +79,6 @@ pub struct Hooked<S> {
 type EmailHook<S> = dyn Fn(&S, &EmailId) -> Result<Box<RawValue>, SourceError> + Send + Sync;
 
 impl<S: EmailSource> Hooked<S> {
-    /// Calls `hook` before each page.
     pub fn before_page(source: S, hook: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             source,
@@ -88,7 +87,6 @@ impl<S: EmailSource> Hooked<S> {
         }
     }
 
-    /// Retrieves each email by `hook`.
     pub fn with_email(
         source: S,
         hook: impl Fn(&S, &EmailId) -> Result<Box<RawValue>, SourceError> + Send + Sync + 'static,

@@ -78,7 +78,6 @@ impl Live {
     }
 }
 
-/// Returns the id of an email.
 pub fn id(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }

@@ -85,7 +85,6 @@ impl TestServer {
         self.process = spawn_server(&self.programs, self.folder.path());
     }
 
-    /// Ends the server by a signal.
     pub fn stop(&mut self, signal: Signal) {
         let pid = rustix::process::Pid::from_child(&self.process);
         let _ = rustix::process::kill_process(pid, signal);
@@ -126,7 +125,6 @@ impl TestServer {
         self.folder.path().display().to_string()
     }
 
-    /// Returns the address of its database.
     pub fn url(&self) -> String {
         let (host, port) = (self.host(), self.port);
         format!("postgres:///postgres?host={host}&port={port}&user=sentbox")
@@ -258,7 +256,6 @@ fn find_programs() -> Option<PathBuf> {
     initdb.parent().map(Path::to_owned)
 }
 
-/// Says that a test is skipped.
 pub fn note_skipped(name: &str) {
     // Not through the macros: the harness would hide it.
     let note = format!("skipped: {name}: no initdb of PostgreSQL, or no user for its server\n");

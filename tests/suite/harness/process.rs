@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::service::{KEY, Service, write_config};
 use super::terminal::SENTBOX;
 
-/// The binary with its environment.
 pub struct Sentbox {
     home: tempfile::TempDir,
     variables: Vec<(String, String)>,
@@ -108,7 +107,6 @@ impl Sentbox {
         command.spawn().unwrap()
     }
 
-    /// Runs a command with `input` on its standard input.
     pub fn run_with_input(&self, line: &str, input: &str) -> Output {
         let child = self.spawn_with_input(line, input);
         checked(child.wait_with_output().unwrap())
@@ -138,12 +136,10 @@ impl Sentbox {
         self.stdout_with_input("import -", lines);
     }
 
-    /// The folder of the configuration file.
     pub fn config(&self) -> PathBuf {
         self.home().join(".config/sentbox")
     }
 
-    /// Writes the configuration file.
     pub fn configure(&self, text: &str) {
         write_config(&self.config(), text);
     }
@@ -176,7 +172,6 @@ impl Sentbox {
         serde_json::from_str(&self.stdout(line)).unwrap()
     }
 
-    /// Returns the exit code of a command.
     pub fn code(&self, line: &str) -> Option<i32> {
         self.run(line).status.code()
     }
@@ -232,7 +227,6 @@ pub fn json_lines(text: &str) -> Vec<Value> {
     lines.collect::<Result<_, _>>().unwrap()
 }
 
-/// Returns the permissions of a file.
 pub fn mode(path: impl AsRef<Path>) -> u32 {
     let metadata = std::fs::metadata(path).unwrap();
     metadata.permissions().mode() & 0o777

@@ -60,7 +60,6 @@ impl RawServer {
         Self { base, requests }
     }
 
-    /// Returns the heads of all requests.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }

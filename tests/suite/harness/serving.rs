@@ -13,7 +13,6 @@ pub fn signal(child: &Child, signal: Signal) {
 pub struct Serving {
     pub child: Child,
     stdout: BufReader<ChildStdout>,
-    /// The address that it prints.
     pub base: String,
 }
 

@@ -89,7 +89,6 @@ impl Session {
         }
     }
 
-    /// Starts the program on the sample mailbox.
     pub fn start_demo(environment: &[(&str, &str)], size: (u16, u16)) -> Self {
         Self::start(SENTBOX, &["demo", "--emails", "300"], environment, size)
     }

@@ -24,7 +24,6 @@ pub fn open(columns: u16, rows: u16) -> PtyPair {
     system.openpty(size(columns, rows)).unwrap()
 }
 
-/// A program with only these variables.
 pub fn command(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> CommandBuilder {
     let mut command = CommandBuilder::new(program);
     command.args(arguments);

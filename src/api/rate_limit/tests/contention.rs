@@ -26,14 +26,11 @@ enum LimitWindow {
 const LIMIT: u32 = 10;
 /// From a request to the service, and back.
 const LATENCY: f64 = 0.02;
-/// The step of the simulation.
 const STEP: f64 = 0.005;
 
 struct SimulatedService {
     counts: LimitWindow,
-    /// When the requests arrived.
     arrived: Vec<f64>,
-    /// When a request was refused.
     refused: Vec<f64>,
     bucket: f64,
     filled_at: f64,
@@ -121,7 +118,6 @@ impl Lcg {
     }
 }
 
-/// An activity of a user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Activity {
     /// Mirroring the whole mailbox, one page after the other.

@@ -4,7 +4,6 @@
 use super::*;
 use crate::mail::EmailId;
 
-/// Returns an archive of these emails.
 fn archive_of(mails: impl IntoIterator<Item = Arc<str>>) -> Archive {
     let archive = memory();
     store_listed(&archive, mails);

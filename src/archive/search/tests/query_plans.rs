@@ -57,7 +57,6 @@ fn decoded(expr: &FtsExpr) -> String {
     }
 }
 
-/// Writes the plan of a query.
 fn plan_text(text: &str) -> String {
     let plan = plan(text);
     let expr = decoded(&plan.expr);

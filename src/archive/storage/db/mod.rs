@@ -99,7 +99,6 @@ impl Connection {
         row.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
     }
 
-    /// Returns the first row, if there is one.
     pub(crate) fn optional<T>(
         &self,
         sql: &str,
@@ -130,7 +129,6 @@ impl Connection {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns all rows.
     pub(crate) fn all<T>(
         &self,
         sql: &str,

@@ -10,12 +10,12 @@ use crate::sync::ConfirmScope;
 use crate::sync::confirm::ConfirmReport;
 
 impl SyncEnv {
-    /// With emails that have bounced since the last sync.
-    fn all_bounced(mails: usize) -> Self {
-        let env = Self::at_rest(mails);
+    /// With 900 emails that have bounced since the last sync.
+    fn all_bounced() -> Self {
+        let env = Self::at_rest(900);
         env.full_sync();
         env.advance(MINUTE);
-        env.change("bounced", 0..mails);
+        env.change("bounced", 0..900);
         env
     }
 
@@ -38,7 +38,7 @@ impl SyncEnv {
 
 #[test]
 fn confirming_takes_pages_or_ids_whichever_is_fewer() {
-    let env = SyncEnv::all_bounced(900);
+    let env = SyncEnv::all_bounced();
     let confirm = |places: &[usize], most| {
         let ids = places.iter().map(|at| env.id_at(*at)).collect();
         env.run(env.engine.confirm_emails(ids, most)).unwrap()
@@ -63,7 +63,7 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
 #[test]
 fn emails_below_deleted_ones_are_still_confirmed() {
     for deleted in [3, 20] {
-        let env = SyncEnv::all_bounced(900);
+        let env = SyncEnv::all_bounced();
         let ids: Vec<EmailId> = (300..345).map(|at| env.id_at(at)).collect();
         env.sim.state().mails.drain(300 - deleted..300);
         let report = env.engine.confirm_emails(ids.clone(), 100);
@@ -169,7 +169,7 @@ fn old_emails_on_a_confirmed_page_are_not_named() {
 
 #[test]
 fn only_candidates_of_the_other_terms_are_confirmed() {
-    let env = SyncEnv::all_bounced(900);
+    let env = SyncEnv::all_bounced();
     let to_one = format!("to:{}", address(3));
     let checked = env.check(&to_one, None, env.now(), 100);
     assert!(

@@ -341,7 +341,6 @@ impl PostgresStatement<'_> {
     }
 }
 
-/// The rows of a cursor.
 pub(crate) struct PostgresRows<'a> {
     connection: &'a PostgresConnection,
     cursor: String,

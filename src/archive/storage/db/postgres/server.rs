@@ -171,7 +171,6 @@ impl PostgresServer {
         Error::new(error.kind, message).with_hint(hint)
     }
 
-    /// Opens the connection that writes.
     pub(crate) fn connect_writer(&self) -> Result<Connection> {
         let writer = self.open()?;
         writer.send_batch(WRITER_TIMEOUT)?;

@@ -44,7 +44,6 @@ fn parse_body<T>(
     parse(&text).map_err(|error| RequestError::unexpected_body(&text, &error))
 }
 
-/// Parses a page.
 pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, RequestError> {
     let page = parse_body(body, |text| {
         let ListResponse {
@@ -91,7 +90,6 @@ pub(super) fn parse_attachments(
     })
 }
 
-/// Parses one attachment.
 pub(super) fn parse_attachment(body: &[u8]) -> Result<Attachment, RequestError> {
     parse_body(body, |text| to_attachment(text.trim()))
 }
@@ -106,7 +104,6 @@ pub(super) fn parse_suppression(body: &[u8]) -> Result<Suppression, RequestError
     parse_body(body, wire::Suppression::parse)
 }
 
-/// Parses the counts of one email.
 pub(super) fn parse_metrics(body: &[u8], email: &EmailId) -> Result<Metrics, RequestError> {
     let counts = parse_body(body, |text| {
         wire::Metrics::parse_counts(text, email.as_str())

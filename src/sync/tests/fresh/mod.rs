@@ -205,7 +205,6 @@ fn log_in_page_ends_fetch_of_bodies() {
     assert_eq!((error.kind, invalid.count), (ErrorKind::NotTheApi, 4));
 }
 
-/// A run of one row whose status may change.
 fn changing_run(row: SortKey, at: Timestamp) -> ConfirmedRun {
     ConfirmedRun {
         top: row,

@@ -22,7 +22,6 @@ fn limits(limit: u32, remaining: u32, reset: f64) -> LimitHeaders {
 }
 
 impl LimiterState {
-    /// Sends the request if it is allowed.
     fn try_acquire(&mut self, now: Duration, position: QueuePosition, jitter: f64) -> Decision {
         let decision = self.check(now, position);
         if decision == Allowed {
@@ -134,10 +133,8 @@ fn small_limit_gives_small_burst_and_background_rate() {
 fn background_pauses_below_half_and_all_at_zero() {
     let mut state = LimiterState::new(Rate::default());
     state.update_limits(S(0.0), limits(10, 4, 1.0), 0.0);
-    assert_eq!(
-        try_once(&mut state, 0.2, Refresh),
-        Wait(S(0.8)).max_of(&mut state, 0.2)
-    );
+    let expected = Wait(S(0.8)).max_of(&mut state, 0.2);
+    assert_eq!(try_once(&mut state, 0.2, Refresh), expected);
     assert_eq!(try_once(&mut state, 0.2, Interactive), Allowed);
     state.update_limits(S(1.0), limits(10, 0, 0.5), 0.0);
     assert_eq!(try_once(&mut state, 1.25, Interactive), Paused(S(0.25)));
@@ -262,7 +259,6 @@ fn any_priority() -> impl Strategy<Value = Priority> {
     prop::sample::select(vec![Interactive, Refresh, Recheck, Backfill, Prefetch])
 }
 
-/// An event for a limiter.
 #[derive(Debug, Clone)]
 enum Event {
     Enqueue(Priority),

@@ -73,7 +73,6 @@ impl SyncEnv {
         self.engine.archive()
     }
 
-    /// Waits for work of the engine.
     fn run<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
@@ -112,7 +111,6 @@ impl SyncEnv {
         window.unwrap().rows
     }
 
-    /// The ids of the rows that meet the condition.
     fn ids_where(&self, condition: impl FnMut(&EmailRow) -> bool) -> Vec<String> {
         let rows = self.rows().into_iter().filter(condition);
         rows.map(|row| row.summary.id.as_str().to_owned()).collect()
