@@ -160,6 +160,23 @@ fn suggestions_are_chosen_and_undone() {
 }
 
 #[test]
+fn suggestion_is_not_mixed_with_recalled_filter() {
+    let info = SessionInfo {
+        saved: SavedState {
+            filters: vec!["to:ana receipt s".to_owned()],
+            ..SavedState::default()
+        },
+        ..session()
+    };
+    let mut app = AppHarness::settled((120, 40), info, FakeService::with_emails(5));
+    app.press("/").write("s").settle().press("Tab").settle();
+    app.press("Ctrl-p").settle();
+    assert_eq!(app.prompt_text(), "to:ana receipt s");
+    app.press("Tab").settle();
+    assert_eq!(app.prompt_text(), "to:ana receipt subject:");
+}
+
+#[test]
 fn earlier_filters_are_recalled() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     for typed in ["one", "two", "one", "three"] {
