@@ -309,6 +309,8 @@ impl Model {
             self.outbox.extend(self.list.reload());
         } else if !self.panes.reader_open {
             self.outbox.extend(self.list.leave_kept_row());
+            // Ages such as `2h` count from now.
+            self.set_filter(self.list.filter.clone());
         }
         if let Some(unavailable) = &self.service.unavailable {
             let reason = unavailable.error.message.clone();

@@ -205,6 +205,22 @@ fn earlier_filters_are_recalled() {
 }
 
 #[test]
+fn refresh_and_undo_count_ages_from_now() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
+    app.set_time(now().checked_sub(100.hours()).unwrap());
+    app.search("after:5h");
+    let before = app.model.list.total;
+    app.pass(3 * 3600);
+    app.press("j r").settle();
+    assert_eq!(app.model.list.total, before.map(|total| total - 3));
+    app.press("Esc").settle();
+    app.pass(3600);
+    app.press("u").settle();
+    assert_eq!(app.filter(), "after:5h");
+    assert_eq!(app.model.list.total, before.map(|total| total - 4));
+}
+
+#[test]
 fn query_argument_is_first_filter() {
     let query = "#29".to_owned();
     let info = SessionInfo { query, ..session() };
