@@ -130,6 +130,8 @@ impl Model {
 
     /// The first state, with its effects in the outbox.
     pub(super) fn new(mut session: SessionInfo, size: Size, now: Zoned) -> Self {
+        // A time after now was taken from a clock that was set since.
+        session.as_of.take_if(|at| *at > now.timestamp());
         let last_look = session.saved.seen_until.or(session.as_of);
         let last_look = last_look.unwrap_or_else(|| now.timestamp());
         let mut banner = std::mem::take(&mut session.theme_errors);
@@ -138,7 +140,7 @@ impl Model {
         }
         let mut model = Self {
             reader: Reader::new(&session),
-            service: ServiceStatus::new(&session, now.timestamp()),
+            service: ServiceStatus::new(&session),
             freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             banner,
