@@ -129,7 +129,11 @@ impl Model {
         let [new, changed] = [last_look.new_since(), last_look.at]
             .map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
         // In brackets, so that words that are added narrow both.
-        let text = format!("(after:{new} or seen-change:{changed})");
+        let text = if self.is_received() {
+            format!("(after:{new})")
+        } else {
+            format!("(after:{new} or seen-change:{changed})")
+        };
         Filter::parse(&text, &self.now)
     }
 

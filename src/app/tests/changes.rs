@@ -209,6 +209,15 @@ fn received_mail_and_back_keep_filter_and_history() {
 }
 
 #[test]
+fn changes_of_received_mail_are_without_status() {
+    let mut app = app(None);
+    app.press("g r").settle().press("g n").settle();
+    app.shows(&["▸ Received ▸ new or changed since 09:42 "]);
+    app.shows_notice("");
+    app.hides(&["status"]);
+}
+
+#[test]
 fn user_who_has_gone_on_is_not_interrupted() {
     let info = session_after(Some("2026-11-20T05:42:30Z"));
     let mut app = AppHarness::start((120, 40), info, service());
