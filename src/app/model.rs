@@ -373,7 +373,10 @@ impl Model {
                 self.service.stored_coverage = Some(counts.coverage.clone());
                 let is_first = self.list.archive_total.is_none();
                 let left_out = self.list.left_out;
-                self.list.apply_counts(counts);
+                if !self.list.apply_counts(counts) {
+                    // Other rows are there by now.
+                    self.request_counts();
+                }
                 if !is_first && self.list.left_out.has_purge_since(left_out) {
                     self.reload_statistics();
                 }
