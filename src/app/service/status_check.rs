@@ -218,7 +218,8 @@ impl Model {
         }
         let current = self.status_check.current.as_ref();
         // The clock may have been set back.
-        let is_other = current.is_none_or(|check| check.query != query || check.started > now);
+        let is_other =
+            current.is_none_or(|check| check.query != query || check.fresh_since() > now);
         let is_old = current.is_some_and(|check| {
             check.state == CheckState::Done
                 && check.requests <= REPEAT_MAX_REQUESTS
