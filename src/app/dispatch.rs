@@ -131,7 +131,9 @@ impl Model {
         }
     }
 
+    /// Fails while the list goes to another email: keys that were typed ahead mean that one.
     pub(super) fn check_selected(&self) -> Result<(), String> {
+        require(!self.list.may_leave_selected(), "the list is still loading")?;
         require(self.list.selected().is_some(), "no email is selected")
     }
 
