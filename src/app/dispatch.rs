@@ -131,7 +131,9 @@ impl Model {
         }
     }
 
+    /// Fails while the list goes to another email: keys that were typed ahead mean that one.
     pub(super) fn check_selected(&self) -> Result<(), String> {
+        require(!self.list.may_leave_selected(), "the list is still loading")?;
         require(self.list.selected().is_some(), "no email is selected")
     }
 
@@ -309,6 +311,8 @@ impl Model {
             self.outbox.extend(self.list.reload());
         } else if !self.panes.reader_open {
             self.outbox.extend(self.list.leave_kept_row());
+            // Ages such as `2h` count from now.
+            self.set_filter(self.list.filter.clone());
         }
         if let Some(unavailable) = &self.service.unavailable {
             let reason = unavailable.error.message.clone();

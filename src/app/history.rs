@@ -197,10 +197,9 @@ impl Model {
     /// Shows a location as it was left.
     pub(super) fn restore_entry(&mut self, entry: HistoryEntry) {
         self.panes.reader_open = entry.reader_open;
-        let has_other_filter = entry.filter.text() != self.list.filter.text();
-        let request = self
-            .list
-            .restore(entry.filter.reparsed(&self.now), entry.anchor);
+        let filter = entry.filter.reparsed(&self.now);
+        let has_other_filter = filter.query() != self.list.filter.query();
+        let request = self.list.restore(filter, entry.anchor);
         if has_other_filter {
             self.load_older.running = None;
             self.list.count.request.reset();

@@ -130,6 +130,8 @@ impl Model {
 
     /// The first state, with its effects in the outbox.
     pub(super) fn new(mut session: SessionInfo, size: Size, now: Zoned) -> Self {
+        // A time after now was taken from a clock that was set since.
+        session.as_of.take_if(|at| *at > now.timestamp());
         let last_look = session.saved.seen_until.or(session.as_of);
         let last_look = last_look.unwrap_or_else(|| now.timestamp());
         let mut banner = std::mem::take(&mut session.theme_errors);
@@ -138,7 +140,7 @@ impl Model {
         }
         let mut model = Self {
             reader: Reader::new(&session),
-            service: ServiceStatus::new(&session, now.timestamp()),
+            service: ServiceStatus::new(&session),
             freshness: Freshness::new(now.timestamp()),
             start_screen: StartScreen::first(std::mem::take(&mut session.first_screen)),
             banner,
@@ -371,7 +373,10 @@ impl Model {
                 self.service.stored_coverage = Some(counts.coverage.clone());
                 let is_first = self.list.archive_total.is_none();
                 let left_out = self.list.left_out;
-                self.list.apply_counts(counts);
+                if !self.list.apply_counts(counts) {
+                    // Other rows are there by now.
+                    self.request_counts();
+                }
                 if !is_first && self.list.left_out.has_purge_since(left_out) {
                     self.reload_statistics();
                 }

@@ -190,6 +190,7 @@ impl Prompt {
             .recalled
             .take()
             .unwrap_or_else(|| (0, self.text().to_owned()));
+        self.suggestion = None;
         let back = match side {
             Side::Left => (back + 1).min(history.len()),
             Side::Right => back.saturating_sub(1),

@@ -167,7 +167,8 @@ where
             self.handle_message(message)?;
         }
         if let Some(LoopEffect::Exit(_)) = self.pending_exits.back() {
-            return Ok(self.pending_exits.pop_back().map(LoopExit::Effect));
+            // What the keys before it have asked for comes first.
+            return Ok(self.pending_exits.pop_front().map(LoopExit::Effect));
         }
         self.draw_when_due(by_user)?;
         Ok(self.pending_exits.pop_front().map(LoopExit::Effect))

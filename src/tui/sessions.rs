@@ -232,7 +232,7 @@ impl SessionFactory {
         }
         let state_files = StateFiles::new(folder, mailbox);
         // An unreadable file does not prevent the start.
-        let saved = state_files.load().unwrap_or_default();
+        let saved = state_files.load((self.clock)()).unwrap_or_default();
         let info = SessionInfo {
             profile: sanitize::sanitize_line(settings.title()).into_owned(),
             command_flags: settings.command_flags(),

@@ -8,6 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use jiff::Timestamp;
+
 use crate::app::{MAX_FILTERS, SavedState, StateRecord};
 use crate::config::{HISTORY_FILE, LineFile, STATE_FILE};
 use crate::error::{Error, ErrorKind};
@@ -39,8 +41,8 @@ impl StateFiles {
     }
 
     /// Loads what earlier sessions have stored.
-    /// A line that cannot be parsed is skipped.
-    pub fn load(&self) -> io::Result<SavedState> {
+    /// A line that cannot be parsed is skipped, and a look after `now`: the clock was set back.
+    pub fn load(&self, now: Timestamp) -> io::Result<SavedState> {
         let filters = latest_filters(&self.read_or_shorten(HISTORY_FILE, latest_filters)?);
         if self.mailbox == Mailbox::Received {
             return Ok(SavedState {
@@ -48,12 +50,15 @@ impl StateFiles {
                 ..SavedState::default()
             });
         }
-        let state = parse_state(&self.read_or_shorten(STATE_FILE, |lines| {
-            let state = parse_state(lines);
-            let watched = state.watched.into_iter().map(StateRecord::Watched);
-            let records = watched.chain(state.seen_until.map(|at| StateRecord::Seen { at }));
-            records.map(|record| to_line(&record)).collect()
-        })?);
+        let state = parse_state(
+            now,
+            &self.read_or_shorten(STATE_FILE, |lines| {
+                let state = parse_state(now, lines);
+                let watched = state.watched.into_iter().map(StateRecord::Watched);
+                let records = watched.chain(state.seen_until.map(|at| StateRecord::Seen { at }));
+                records.map(|record| to_line(&record)).collect()
+            })?,
+        );
         Ok(SavedState { filters, ..state })
     }
 
@@ -98,7 +103,7 @@ impl StateFiles {
 }
 
 /// Returns the watched emails and the time of the last look.
-fn parse_state(lines: &[String]) -> SavedState {
+fn parse_state(now: Timestamp, lines: &[String]) -> SavedState {
     let mut state = SavedState::default();
     let lines = lines.iter();
     for record in lines.filter_map(|line| serde_json::from_str(line).ok()) {
@@ -109,6 +114,7 @@ fn parse_state(lines: &[String]) -> SavedState {
                 state.watched.push(record);
             }
             StateRecord::Unwatched { id } => state.watched.retain(|watched| watched.id != id),
+            StateRecord::Seen { at } if at > now => {}
             StateRecord::Seen { at } => state.seen_until = state.seen_until.max(Some(at)),
         }
     }
@@ -156,10 +162,13 @@ mod tests {
     use super::*;
     use crate::app::WatchRecord;
     use crate::mail::EmailId;
-    use jiff::Timestamp;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
+
+    fn now() -> Timestamp {
+        "2026-11-20T10:30:00Z".parse().unwrap()
+    }
 
     fn filter(text: &str) -> StateRecord {
         StateRecord::Filter(text.to_owned())
@@ -190,7 +199,7 @@ mod tests {
     fn files_are_private_and_load_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let files = StateFiles::new(Some(folder.path().to_owned()), Mailbox::Sent);
-        assert_eq!(files.load().unwrap(), SavedState::default());
+        assert_eq!(files.load(now()).unwrap(), SavedState::default());
         for text in ["to:ana", "佐藤", "to:ana"] {
             files.append(&filter(text)).unwrap();
         }
@@ -211,7 +220,7 @@ mod tests {
         ] {
             files.append(&record).unwrap();
         }
-        let state = files.load().unwrap();
+        let state = files.load(now()).unwrap();
         assert_eq!(state.filters, ["佐藤", "to:ana"]);
         assert_eq!(state.watched, [watched("a\n\"1\"", "delayed")]);
         assert_eq!(state.seen_until, Some(at("2026-11-20T10:00:00Z")));
@@ -224,6 +233,21 @@ mod tests {
     }
 
     #[test]
+    fn look_after_now_hides_no_earlier_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = too_long(folder.path());
+        for at in ["2026-11-20T09:00:00Z", "2027-11-20T10:00:00Z"] {
+            let at = at.parse().unwrap();
+            files.append(&StateRecord::Seen { at }).unwrap();
+        }
+        let expected = "2026-11-20T09:00:00Z".parse().ok();
+        assert_eq!(files.load(now()).unwrap().seen_until, expected);
+        let later = now() + jiff::SignedDuration::from_hours(24 * 700);
+        let seen_until = files.load(later).unwrap().seen_until;
+        assert_eq!(seen_until, expected, "the file was shortened");
+    }
+
+    #[test]
     fn lines_of_earlier_versions_are_unchanged() {
         let since: Timestamp = "2026-11-20T09:42:00Z".parse().unwrap();
         let lines = [
@@ -232,7 +256,7 @@ mod tests {
             r#"{"seen":{"at":1795167720000000}}"#,
         ]
         .map(str::to_owned);
-        let state = parse_state(&lines);
+        let state = parse_state(now(), &lines);
         assert_eq!(state.watched, [watched("a", "sent")]);
         assert_eq!(state.seen_until, Some(since));
         let id = EmailId::new("b");
@@ -262,7 +286,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         files.append(&StateRecord::Seen { at }).unwrap();
         files.append(&StateRecord::Seen { at }).unwrap();
-        let state = files.load().unwrap();
+        let state = files.load(now()).unwrap();
         assert_eq!(state.watched, ["a", "b"].map(|id| watched(id, "sent")));
         assert_eq!((state.seen_until, state.filters.len()), (Some(at), 1));
         assert_eq!(fs::read_to_string(blocker).unwrap().lines().count(), 4);
@@ -283,7 +307,7 @@ mod tests {
     fn long_files_are_shortened() {
         let folder = tempfile::tempdir().unwrap();
         let files = too_long(folder.path());
-        let state = files.load().unwrap();
+        let state = files.load(now()).unwrap();
         assert_eq!(state.filters.last().map(String::as_str), Some("number 300"));
         let line_count = |name: &str| {
             let text = fs::read_to_string(folder.path().join(name)).unwrap();
@@ -293,7 +317,7 @@ mod tests {
             (line_count("history"), line_count("state.jsonl")),
             (MAX_FILTERS, 1)
         );
-        assert_eq!(files.load().unwrap(), state);
+        assert_eq!(files.load(now()).unwrap(), state);
     }
 
     #[test]
@@ -307,7 +331,7 @@ mod tests {
                 .join(format!(".{name}.{}", std::process::id()));
             fs::create_dir(beside).unwrap();
         }
-        let state = files.load().unwrap();
+        let state = files.load(now()).unwrap();
         assert_eq!((state.filters.len(), state.watched.len()), (MAX_FILTERS, 1));
         let text = fs::read_to_string(folder.path().join(HISTORY_FILE)).unwrap();
         assert_eq!(text.lines().count(), MAX_FILE_LINES + 1);
@@ -323,13 +347,13 @@ mod tests {
         let path = folder.path().join("state.jsonl");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{text}{{\"watch\":{{\"id\n\u{0}\n{text}")).unwrap();
-        assert_eq!(files.load().unwrap().watched, [watched("a", "sent")]);
+        assert_eq!(files.load(now()).unwrap().watched, [watched("a", "sent")]);
     }
 
     #[test]
     fn nothing_is_stored_without_a_folder() {
         let files = StateFiles::default();
         files.append(&filter("to:ana")).unwrap();
-        assert_eq!(files.load().unwrap(), SavedState::default());
+        assert_eq!(files.load(now()).unwrap(), SavedState::default());
     }
 }

@@ -125,12 +125,15 @@ impl Model {
     /// The query for what changed since the last look.
     fn changes_filter(&self) -> Filter {
         let last_look = &self.changes.last_look;
-        let [new, changed] = [last_look.new_since(), last_look.at].map(|at| {
-            let at = at.to_zoned(self.now.time_zone().clone());
-            at.strftime("%Y-%m-%dT%H:%M:%S").to_string()
-        });
+        // In UTC, so that it means the same in each zone, and when clocks are set back.
+        let [new, changed] = [last_look.new_since(), last_look.at]
+            .map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
         // In brackets, so that words that are added narrow both.
-        let text = format!("(after:{new} or seen-change:{changed})");
+        let text = if self.is_received() {
+            format!("(after:{new})")
+        } else {
+            format!("(after:{new} or seen-change:{changed})")
+        };
         Filter::parse(&text, &self.now)
     }
 

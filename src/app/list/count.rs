@@ -26,9 +26,9 @@ impl List {
         (known < all && self.filter.needs_bodies()).then_some(known)
     }
 
-    /// Stores counts. The window may have changed since the request;
-    /// the counted row shows how far it has moved.
-    pub fn apply_counts(&mut self, counts: ListCounts) {
+    /// Stores counts; returns whether those above the window are known.
+    /// The window may have changed since the request; the counted row shows how far it has moved.
+    pub fn apply_counts(&mut self, counts: ListCounts) -> bool {
         (self.total, self.is_capped) = (Some(counts.total), counts.is_capped);
         (self.archive_total, self.archive_span) = (Some(counts.archive_total), counts.archive_span);
         (self.bodies_known, self.left_out) = (counts.bodies_known, counts.left_out);
@@ -36,11 +36,14 @@ impl List {
         if let Some(meant) = self.filter.meant() {
             (self.unmatched.nearest, self.unmatched.is_whole) = (vec![meant.to_owned()], true);
         }
-        if let Some((sort_key, before)) = counts.rows_before
-            && let Some(n) = (self.rows().iter()).position(|row| row.sort_key == sort_key)
-        {
+        let Some((sort_key, before)) = counts.rows_before else {
+            return true;
+        };
+        let counted = self.rows().iter().position(|row| row.sort_key == sort_key);
+        if let Some(n) = counted {
             self.offset = before.checked_sub(self.matching_above(n));
         }
+        counted.is_some() || self.rows().is_empty()
     }
 
     /// Counts the matching emails, and those above the window.

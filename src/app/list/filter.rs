@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use jiff::Zoned;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 
 use crate::app::commands::RowField;
 use crate::app::model::Model;
@@ -25,9 +23,9 @@ pub struct Filter {
     meant: Option<String>,
     /// Whether it has a value without a meaning, such as a date that does not exist.
     has_impossible_value: bool,
-    /// The day and the zone of parsing;
-    /// words such as `today` mean another day on the next.
-    parsed_on: Option<(Date, TimeZone)>,
+    /// The time of parsing: words such as `today` mean another day on the next,
+    /// and ages such as `2h` another time.
+    parsed_at: Option<Arc<Zoned>>,
 }
 
 impl Default for Filter {
@@ -38,7 +36,7 @@ impl Default for Filter {
             doubt: None,
             meant: None,
             has_impossible_value: false,
-            parsed_on: None,
+            parsed_at: None,
         }
     }
 }
@@ -54,7 +52,7 @@ impl Filter {
             meant: doubt.and_then(|doubt| doubt.meant.clone()),
             has_impossible_value: impossible.is_some(),
             query: Arc::new(parsed.query),
-            parsed_on: Some(day_and_zone(now)),
+            parsed_at: Some(Arc::new(now.clone())),
         }
     }
 
@@ -62,20 +60,22 @@ impl Filter {
         Self {
             text: query.to_string(),
             query: Arc::new(query),
-            parsed_on: Some(day_and_zone(now)),
+            parsed_at: Some(Arc::new(now.clone())),
             ..Self::default()
         }
     }
 
     /// Whether it was parsed on another day than that of `now`, or in another zone.
     pub fn is_outdated(&self, now: &Zoned) -> bool {
-        let parsed_on = self.parsed_on.as_ref();
-        parsed_on.is_some_and(|parsed_on| *parsed_on != day_and_zone(now))
+        let day_and_zone = |at: &Zoned| (at.date(), at.time_zone().clone());
+        let parsed_at = self.parsed_at.as_deref();
+        parsed_at.is_some_and(|parsed_at| day_and_zone(parsed_at) != day_and_zone(now))
     }
 
-    /// The filter, parsed again if `now` is another day or in another zone.
+    /// The filter, parsed again unless that was done at this time.
     pub fn reparsed(self, now: &Zoned) -> Self {
-        if self.is_outdated(now) {
+        let is_other = self.parsed_at.as_deref().is_some_and(|at| at != now);
+        if is_other || self.is_outdated(now) {
             Self::parse(&self.text, now)
         } else {
             self
@@ -118,10 +118,6 @@ impl Filter {
     pub fn is_empty(&self) -> bool {
         self.query.is_default()
     }
-}
-
-fn day_and_zone(now: &Zoned) -> (Date, TimeZone) {
-    (now.date(), now.time_zone().clone())
 }
 
 /// Parses a query on these emails, which its messages depend on.

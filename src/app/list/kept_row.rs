@@ -4,7 +4,9 @@
 use super::List;
 use super::anchors::JumpTarget;
 use crate::app::effect::Effect;
+use crate::archive::EmailRow;
 use crate::mail::EmailId;
+use crate::query::{EmailDocument, matches};
 
 impl List {
     /// Loads the rows again without the kept one once another one is selected.
@@ -46,6 +48,23 @@ impl List {
             JumpTarget::Anchor => self.anchor.as_ref().map(|anchor| &anchor.cursor.id),
             JumpTarget::Keep | JumpTarget::First | JumpTarget::Last | JumpTarget::Time(_) => None,
         }
+    }
+
+    /// Whether the list is going to another email than the selected one, or may be.
+    pub(in crate::app) fn may_leave_selected(&self) -> bool {
+        let stays = |row: &EmailRow| {
+            let document = EmailDocument {
+                summary: &row.summary,
+                bodies: None,
+                tags: None,
+                reason: None,
+                seen_change: row.last_change.as_ref().map(|change| change.seen),
+                is_missing_upstream: row.missing_since.is_some(),
+            };
+            self.awaited_id() == Some(&row.summary.id)
+                && matches(self.filter.query(), &document) == Some(true)
+        };
+        self.is_jumping() && !self.selected().is_some_and(stays)
     }
 
     /// Whether the selected email no longer matches the filter.

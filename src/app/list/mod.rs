@@ -389,10 +389,11 @@ impl List {
             return Some(0);
         }
         let offset = before.offset_in(window, self.filter.query().sort);
+        // The archive may have changed between the rows and the count.
+        let is_other = self.outdated || self.count.request.is_pending();
         offset.or_else(|| {
-            let total = self
-                .total
-                .filter(|_| !window.more_below && !self.is_capped)?;
+            let is_end = !window.more_below && !self.is_capped && !is_other;
+            let total = self.total.filter(|_| is_end)?;
             Some(total.saturating_sub(window.matching().count() as u64))
         })
     }

@@ -93,6 +93,19 @@ impl Freshness {
             .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
+    /// Replaces times after now: the clock was set back.
+    fn forget_future(&mut self, now: Timestamp) {
+        for at in [
+            &mut self.visible_since,
+            &mut self.selected_since,
+            &mut self.forced_at,
+            &mut self.last_activity,
+            &mut self.last_confirmed.1,
+        ] {
+            *at = now.min(*at);
+        }
+    }
+
     /// Whether a key or the mouse was used lately.
     pub(super) fn is_user_active(&self, now: Timestamp) -> bool {
         now.duration_since(self.last_activity) < IDLE_AFTER
@@ -228,6 +241,7 @@ impl Model {
         let selected = self.list.selected_id().filter(|_| is_reader_visible);
         let selected = selected.cloned();
         let freshness = &mut self.freshness;
+        freshness.forget_future(now);
         if visible != freshness.visible {
             freshness.visible = visible;
             (freshness.visible_since, freshness.confirm_rounds) = (now, 0);

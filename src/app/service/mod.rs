@@ -127,11 +127,10 @@ enum BackfillPhase {
 }
 
 impl ServiceStatus {
-    pub fn new(session: &SessionInfo, now: Timestamp) -> Self {
+    pub fn new(session: &SessionInfo) -> Self {
         Self {
             unavailable: session.service_error.clone().map(Unavailable::permanent),
-            // A time after now was taken from a clock that was set since.
-            as_of: session.as_of.filter(|at| *at <= now),
+            as_of: session.as_of,
             refresh_interval: session.refresh,
             backfill: BackfillState {
                 setting: session.backfill,

@@ -84,7 +84,8 @@ impl StatusCheckState {
         let last = self.last_ended.take().filter(|last| {
             last.query == check.query
                 && last.is_recipient == check.is_recipient
-                && check.started.duration_since(last.started) < REPEAT_AFTER
+                && (SignedDuration::ZERO..REPEAT_AFTER)
+                    .contains(&check.started.duration_since(last.started))
         });
         self.set(Some(last.unwrap_or(check)));
     }
@@ -216,7 +217,9 @@ impl Model {
             return;
         }
         let current = self.status_check.current.as_ref();
-        let is_other = current.is_none_or(|check| check.query != query);
+        // The clock may have been set back.
+        let is_other =
+            current.is_none_or(|check| check.query != query || check.fresh_since() > now);
         let is_old = current.is_some_and(|check| {
             check.state == CheckState::Done
                 && check.requests <= REPEAT_MAX_REQUESTS

@@ -55,8 +55,10 @@ impl WatchedEmail {
         let row = self.row.as_ref()?;
         let watched_for = now.duration_since(self.record.since);
         let interval = (watched_for / 10).clamp(MIN_INTERVAL, MAX_INTERVAL);
-        let confirmed = row.confirmed_at.filter(|at| *at <= now);
-        let last = confirmed.max(self.requested_at);
+        // After now if the clock was set back.
+        let is_past = |at: &Timestamp| *at <= now;
+        let last = [row.confirmed_at, self.requested_at].map(|at| at.filter(is_past));
+        let last = last.into_iter().max().flatten();
         Some(last.map_or(now, |at| saturating_add(at, interval)))
     }
 }

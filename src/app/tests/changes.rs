@@ -49,10 +49,32 @@ fn start_reports_changes_and_marks_their_rows() {
     app.shows_notice("since 05:42: 3 new, 1 changed, 1 bounced; gn shows them");
     assert_eq!(marked(&app), [1, 2, 20], "the first is shown in the reader");
     app.press("g n").settle();
-    let expected = "(after:2026-11-20T05:42:30 or seen-change:2026-11-20T05:42:30)";
+    let expected = "(after:2026-11-20T05:42:30Z or seen-change:2026-11-20T05:42:30Z)";
     assert_eq!(app.filter(), expected);
     let shown = screen(&app);
     assert!(shown.contains("▸ new or changed since 05:42 "), "{shown}");
+}
+
+#[test]
+fn list_of_changes_is_the_same_in_utc() {
+    let mut app = app(Some("2026-11-20T05:42:30Z"));
+    let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
+    app.set_time(app.model.now.with_time_zone(zone));
+    app.press("g n").settle();
+    app.shows(&["▸ new or changed since ", "4 of 400"]);
+    app.press("T").settle();
+    app.shows(&["▸ new or changed since ", "4 of 400"]);
+}
+
+#[test]
+fn refresh_after_now_is_no_last_look() {
+    let info = SessionInfo {
+        as_of: Some("2027-11-20T05:42:30Z".parse().unwrap()),
+        ..session()
+    };
+    let mut app = AppHarness::settled((120, 40), info, service());
+    app.press("g n").settle();
+    app.shows(&["new or changed since 09:42"]);
 }
 
 #[test]
@@ -120,9 +142,9 @@ fn first_session_filters_what_its_first_list_lacks() {
     let mut app = app(None);
     assert!(marked(&app).is_empty());
     assert_eq!(app.model.notice_text(), None);
-    let start = app.model.now.strftime("%Y-%m-%dT%H:%M:%S").to_string();
+    let start = app.model.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     app.press("g n").settle();
-    let expected = format!("(after:2026-11-20T08:42:01 or seen-change:{start})");
+    let expected = format!("(after:2026-11-20T08:42:01Z or seen-change:{start})");
     assert_eq!(app.filter(), expected);
 }
 
@@ -184,6 +206,15 @@ fn received_mail_and_back_keep_filter_and_history() {
     assert_eq!(app.model.list.selected_id().cloned(), selected);
     app.press("u").settle();
     assert_eq!(app.filter(), "");
+}
+
+#[test]
+fn changes_of_received_mail_are_without_status() {
+    let mut app = app(None);
+    app.press("g r").settle().press("g n").settle();
+    app.shows(&["▸ Received ▸ new or changed since 09:42 "]);
+    app.shows_notice("");
+    app.hides(&["status"]);
 }
 
 #[test]

@@ -160,6 +160,23 @@ fn suggestions_are_chosen_and_undone() {
 }
 
 #[test]
+fn suggestion_is_not_mixed_with_recalled_filter() {
+    let info = SessionInfo {
+        saved: SavedState {
+            filters: vec!["to:ana receipt s".to_owned()],
+            ..SavedState::default()
+        },
+        ..session()
+    };
+    let mut app = AppHarness::settled((120, 40), info, FakeService::with_emails(5));
+    app.press("/").write("s").settle().press("Tab").settle();
+    app.press("Ctrl-p").settle();
+    assert_eq!(app.prompt_text(), "to:ana receipt s");
+    app.press("Tab").settle();
+    assert_eq!(app.prompt_text(), "to:ana receipt subject:");
+}
+
+#[test]
 fn earlier_filters_are_recalled() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     for typed in ["one", "two", "one", "three"] {
@@ -185,6 +202,22 @@ fn earlier_filters_are_recalled() {
     let mut app = AppHarness::settled((80, 24), info, FakeService::with_emails(3));
     app.press("/ Ctrl-p");
     assert_eq!(app.prompt_text(), "from the last session");
+}
+
+#[test]
+fn refresh_and_undo_count_ages_from_now() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
+    app.set_time(now().checked_sub(100.hours()).unwrap());
+    app.search("after:5h");
+    let before = app.model.list.total;
+    app.pass(3 * 3600);
+    app.press("j r").settle();
+    assert_eq!(app.model.list.total, before.map(|total| total - 3));
+    app.press("Esc").settle();
+    app.pass(3600);
+    app.press("u").settle();
+    assert_eq!(app.filter(), "after:5h");
+    assert_eq!(app.model.list.total, before.map(|total| total - 4));
 }
 
 #[test]

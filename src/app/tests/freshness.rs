@@ -62,6 +62,23 @@ fn visible_rows_are_confirmed_ever_less_often() {
 }
 
 #[test]
+fn clock_set_back_neither_repeats_nor_ends_confirmations() {
+    for keys in ["r", "t"] {
+        let mut app = AppHarness::at_rest(160, 40, sent(300, 31));
+        app.press(keys).settle();
+        wait(&mut app, 1);
+        app.pass(-3600);
+        let before = confirms(&app).len();
+        for _ in 0..30 {
+            app.press("t");
+            wait(&mut app, 10);
+        }
+        let count = confirms(&app).len() - before;
+        assert!((2..=4).contains(&count), "{keys}: {count} in 5 minutes");
+    }
+}
+
+#[test]
 fn unconfirmed_mirror_rows_are_requested_with_backoff() {
     for confirmed_at in [Some(ago(31)), None] {
         let mut app = AppHarness::at_rest(160, 40, sent(300, 31));

@@ -1,5 +1,6 @@
 //! Keys, mouse and layers by messages.
 
+use super::freshness::sent;
 use crate::app::commands::help::{HelpLine, help_lines};
 use crate::app::tests::env::{AppHarness, FakeService, effect, session};
 use crate::app::{Command, Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState};
@@ -368,4 +369,16 @@ fn divider_of_one_pane_cannot_be_moved() {
     let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(3));
     app.press("<");
     app.shows_notice("one pane is shown, so there is no divider");
+}
+
+#[test]
+fn typed_ahead_key_acts_on_no_other_email() {
+    for keys in ["G y i", "/ # 4 2 Enter y i", "G x", "G .", "G c"] {
+        let mut app = AppHarness::at_rest(120, 40, sent(600, 0));
+        app.press(keys);
+        app.shows_notice("the list is still loading");
+        app.settle();
+        assert!(app.model.marks.is_empty());
+        assert!(!app.model.recipient_card.is_shown());
+    }
 }

@@ -251,6 +251,17 @@ fn defect(app: &AppHarness) -> Option<String> {
         .then(|| format!("{:?} is selected, the text is {first}", selected.summary.id))
 }
 
+#[test]
+fn position_is_right_after_change_during_jump() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(600));
+    app.press("G");
+    (0..50).for_each(|_| app.service.arrive());
+    app.happen(Message::ArchiveChanged(Ok(sync_report(50))));
+    app.settle();
+    assert_eq!((app.selected(), app.model.list.total), (0, Some(650)));
+    assert_eq!(app.model.list.position(), Some(650));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

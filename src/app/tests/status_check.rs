@@ -65,6 +65,18 @@ fn status_check_waits_until_export_ends() {
 }
 
 #[test]
+fn status_check_is_repeated_after_clock_was_set_back() {
+    let mut app = AppHarness::at_rest(160, 40, sent(50, 300));
+    app.search("status:sent");
+    app.shows(&["statuses checked 09:42"]);
+    app.pass(-3600);
+    app.press("t").settle();
+    app.shows(&["statuses checked 08:42"]);
+    app.search("status:opened").search("status:sent");
+    app.shows(&["statuses checked 08:42"]);
+}
+
+#[test]
 fn older_mail_is_searched_after_the_status_check() {
     let mut service = sent(50, 300);
     service.older_pages = 9;

@@ -127,6 +127,22 @@ fn watched_email_outside_view_is_confirmed_with_backoff() {
 }
 
 #[test]
+fn watched_email_is_confirmed_after_clock_was_set_back() {
+    let mut service = sent(300, 0);
+    for row in &mut service.rows[..200] {
+        row.summary.status = Status::Bounced;
+    }
+    service.confirms_nothing = true;
+    let mut app = app(service, Vec::new());
+    app.press("G").settle().press(". g g").settle();
+    wait(&mut app, 31);
+    let before = confirms(&app).len();
+    app.pass(-3600);
+    (0..4).for_each(|_| wait(&mut app, 30));
+    assert!(confirms(&app).len() > before);
+}
+
+#[test]
 fn change_during_absence_is_reported_at_start() {
     let mut service = sent(5, 0);
     let watched = vec![record(&service, 2, "queued"), record(&service, 3, "sent")];

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ratatui::layout::Size;
 
-use crate::app::LoopEffect;
+use crate::app::{ExitReason, LoopEffect};
 use crate::export::NOT_EXPORTED;
 use crate::tui::LoopExit;
 use crate::tui::tests::harness::TuiHarness;
@@ -152,6 +152,16 @@ async fn copied(it: &mut TuiHarness, keys: &str) -> String {
         panic!("{keys} copied nothing: {}", it.screen());
     };
     text
+}
+
+#[tokio::test]
+async fn copy_right_before_quit_is_not_lost() {
+    let mut it = TuiHarness::start(WIDE, 20).await;
+    let id = it.selected();
+    assert_eq!(copied(&mut it, "y i q").await, id);
+    let exit = it.program.step().await.unwrap();
+    let expected = Some(LoopExit::Effect(LoopEffect::Exit(ExitReason::Quit)));
+    assert_eq!(exit, expected);
 }
 
 #[tokio::test]
