@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::mail::{EmailId, Status};
 use crate::text::uuid;
 
-use super::date::TimeRange;
+use super::date::{DateExpr, TimeRange};
 use super::normalize::SearchText;
 
 /// A filter and the order of its matches.
@@ -82,6 +82,19 @@ impl Query {
     /// Whether the query has a condition on the time of creation.
     pub(crate) fn has_time(&self) -> bool {
         self.has_term(Term::is_time)
+    }
+
+    /// Returns the latest of the times that were given as ages, as in `after:2h`.
+    pub(crate) fn latest_age(&self) -> Option<Timestamp> {
+        let mut latest = None;
+        self.filter.visit_terms(0, &mut |term, _| {
+            if let Term::Time(_, range) = term
+                && matches!(range.expr, DateExpr::Relative(..))
+            {
+                latest = latest.max(Some(range.start));
+            }
+        });
+        latest
     }
 
     /// Returns the whole id (a UUID) that is all of the query.

@@ -14,8 +14,8 @@ use super::recipient::build_lines;
 use super::render_ctx::{Glyphs, RenderCtx};
 use super::statistics::{format_heading, format_summary};
 use super::wording::{
-    TitleDetail, build_service_state, format_count, format_filter_check, format_list_age,
-    format_oldest_listed, format_searched,
+    TitleDetail, build_service_state, format_ages, format_count, format_filter_check,
+    format_list_age, format_oldest_listed, format_searched,
 };
 use crate::app::commands::line_commands::{LINE_COMMANDS, copy_fields};
 use crate::app::reader::header::HeaderLine;
@@ -111,8 +111,13 @@ fn format_mail(model: &Model, ctx: &RenderCtx) -> String {
         text => format!("filter {text}"),
     };
     let checked = format_filter_check(model, ctx);
-    let parts = [Some(filter), format_count(model), checked].into_iter();
-    parts.flatten().collect::<Vec<_>>().join(", ")
+    let parts = [
+        Some(filter),
+        format_ages(model, ctx),
+        format_count(model),
+        checked,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Formats the state of the list: `live`, `offline since 14:02, as of 13:58`.

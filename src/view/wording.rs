@@ -97,7 +97,16 @@ pub fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<S
         let query = format!(" {} ", filter.text());
         spans.push(Span::styled(query, ctx.theme.chrome()));
     }
+    if let Some(ages) = format_ages(model, ctx) {
+        spans.push(Span::styled(format!(" {ages} "), ctx.theme.chrome()));
+    }
     spans
+}
+
+/// Formats `ages as of 09:41` if the ages in the filter, such as `2h`, do not count from now.
+pub fn format_ages(model: &Model, ctx: &RenderCtx) -> Option<String> {
+    let at = model.list.filter.ages_as_of(&model.now)?;
+    Some(format!("ages as of {}", ctx.format_clock_or_day(at)))
 }
 
 /// Formats `new or changed since 13:44, to:ana` if the list shows that.

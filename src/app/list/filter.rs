@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::app::commands::RowField;
 use crate::app::model::Model;
@@ -10,6 +10,12 @@ use crate::archive::{pattern_parts, subject_pattern};
 use crate::mail::Mailbox;
 use crate::query::{Field, Node, ParseContext, ParsedQuery, Query, SearchText, Term, parse};
 use crate::text::secrets::find_secrets;
+
+/// An age is out of date once this share of it has passed since it was counted.
+const OLD_SHARE: i32 = 10;
+
+/// Nor is it out of date before: minutes are shown.
+const MIN_OLD: SignedDuration = SignedDuration::from_mins(1);
 
 /// A filter of the list. Without text, the list shows all mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +76,14 @@ impl Filter {
         let day_and_zone = |at: &Zoned| (at.date(), at.time_zone().clone());
         let parsed_at = self.parsed_at.as_deref();
         parsed_at.is_some_and(|parsed_at| day_and_zone(parsed_at) != day_and_zone(now))
+    }
+
+    /// The time from which its ages count, unless that is about now.
+    pub fn ages_as_of(&self, now: &Zoned) -> Option<Timestamp> {
+        let counted_at = self.parsed_at.as_deref()?.timestamp();
+        let youngest = counted_at.duration_since(self.query.latest_age()?);
+        let elapsed = now.timestamp().duration_since(counted_at).abs();
+        (elapsed >= youngest / OLD_SHARE && elapsed >= MIN_OLD).then_some(counted_at)
     }
 
     /// The filter, parsed again unless that was done at this time.

@@ -210,8 +210,14 @@ fn refresh_and_undo_count_ages_from_now() {
     app.set_time(now().checked_sub(100.hours()).unwrap());
     app.search("after:5h");
     let before = app.model.list.total;
-    app.pass(3 * 3600);
-    app.press("j r").settle();
+    app.pass(29 * 60);
+    app.press("j").settle();
+    app.hides(&["ages as of"]);
+    app.pass(3 * 3600 - 29 * 60);
+    app.press("j").settle();
+    app.shows(&["▸ after:5h  ages as of "]);
+    app.press("r").settle();
+    app.hides(&["ages as of"]);
     assert_eq!(app.model.list.total, before.map(|total| total - 3));
     app.press("Esc").settle();
     app.pass(3600);
