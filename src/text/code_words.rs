@@ -21,6 +21,8 @@ pub(super) enum Clue {
     /// The number between "use" or "enter" and these words is a code: "Enter 482913 to
     /// continue"; another one may be an amount.
     PurposeOfUse,
+    /// A long key in groups near the word is secret: `8h3k-22lm-9qwe-71az`.
+    Key,
     /// It is something else: an order, a coupon.
     Other,
 }
@@ -51,6 +53,7 @@ impl ClueWords {
                     "[code]" => clue = Clue::Code,
                     "[purpose]" => clue = Clue::Purpose,
                     "[purpose of use]" => clue = Clue::PurposeOfUse,
+                    "[key]" => clue = Clue::Key,
                     "[other]" => clue = Clue::Other,
                     _ => {}
                 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod ascii;
 mod code_words;
+pub(crate) mod codes;
 pub(crate) mod format;
 pub(crate) mod hash;
 pub(crate) mod json;

@@ -161,7 +161,12 @@ fn numbered_codes_are_masked() {
             " 9. {one}\n10. {two}\n",
             "1 \n{one} \n2 \n{two} \n\n",
             "> {one}\n> {two}\n",
-            "> 1. {one}\n> 2. {two}\n",
+            ">\n> 1. {one}\n> 2. {two}\n",
+            "a. {one}\nb. {two}\n",
+            "(iv) {one}\n(v) {two}\n",
+            "#1: {one}\n#2: {two}\n",
+            "[ ] {one}\n[ ] {two}\n",
+            "☐ \n{one} \n\n☐ \n{two} \n\n",
         ] {
             let codes = list.replace("{one}", one).replace("{two}", two);
             let text = format!("Here are your recovery codes.\n{codes}Order 4821\n");
@@ -173,10 +178,27 @@ fn numbered_codes_are_masked() {
 }
 
 #[test]
+fn numbered_lists_of_others_stay() {
+    for text in [
+        "Your code was accepted. Thank you for your patience!\n\nOrders:\n1. 4829130\n2. 4829140\n",
+        "Your code was used for these transfers:\n1. 20260481\n2. 20260482\n",
+        "Here are your codes.\nInvoices:\n1. 2026-00481\n2. 2026-00482\n",
+        "Call us for a new code:\n1. 555-0123\n2. 555-0124\n",
+        "How do you want to get your code?\n1. E-MAIL\n2. SMS-TAN\n",
+        "You can use the code on:\n1. iPhone15\n2. iPad16\n",
+    ] {
+        assert_masked(text, text);
+    }
+}
+
+#[test]
 fn long_keys_are_masked() {
+    let figures = ["482913"; 8].join("-");
     for key in [
         "8H3K-22LM-9QWE-71AZ-XX12-PL0K",
         "8h3k-22lm-9qwe-71az-xx12-pl0k",
+        "8H3K\u{2011}22LM\u{2011}9QWE\u{2011}71AZ",
+        &figures,
     ] {
         assert_secret(&format!("Recovery key: {key}"), key);
         assert_secret(
@@ -184,10 +206,23 @@ fn long_keys_are_masked() {
             key,
         );
     }
+    for text in [
+        "A phone ending in 4821 was added for 2-step verification.",
+        "The recovery key is in safe 4821, box 20261128.",
+        "You changed your recovery key. Write to support and mention case 482913.",
+    ] {
+        assert_masked(text, text);
+    }
 }
 
 #[test]
 fn long_text_takes_no_long_time() {
     let text = "code 4821 ".repeat(100_000);
     assert!(find_codes(&text).len() > 10_000);
+    let signs = "*".repeat(60_000);
+    let text = format!(
+        "code 4821 {signs} a b c d e f g h {}",
+        "4822 ".repeat(30_000)
+    );
+    assert_eq!(find_codes(&text).len(), 1);
 }

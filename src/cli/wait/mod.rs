@@ -26,8 +26,8 @@ use crate::query::{Query, SortOrder, may_match_status};
 use crate::render::{BodyView, LayoutOptions, LinkKind, lay_out};
 use crate::signals::signal_number;
 use crate::sync::{Engine, StopReason};
+use crate::text::codes::find_codes;
 use crate::text::format::{format_pause, shell_word};
-use crate::text::secrets::find_codes;
 
 /// Time between two polls at first, and after [`SHORT_POLLS`].
 const INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];

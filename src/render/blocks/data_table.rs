@@ -32,7 +32,7 @@ const MAX_LABELS: usize = 64;
 /// A label of so many columns, as each row of its table has one.
 const MAX_LABEL_WIDTH: usize = 24;
 
-/// Prose beside a label up to this width has enough columns left.
+/// Two lines of prose beside a label up to this width have enough columns left.
 const MAX_PROSE_LABEL_WIDTH: usize = 20;
 
 /// Rows after these do not decide about a table.
@@ -233,7 +233,8 @@ impl BlockBuilder<'_> {
             (TableKind::Labels, Some([label, value])) => {
                 label.len() == 1
                     && width(label) <= MAX_LABEL_WIDTH
-                    && (width(value) <= MAX_VALUE_WIDTH || width(label) <= MAX_PROSE_LABEL_WIDTH)
+                    && (width(value) <= MAX_VALUE_WIDTH
+                        || (value.len() <= 2 && width(label) <= MAX_PROSE_LABEL_WIDTH))
             }
             (TableKind::Data, Some(cells)) => {
                 cells.len() >= 2

@@ -294,7 +294,11 @@ impl LineBox {
             // Spaces on both sides keep a text apart, and so does a single one, unless it is part
             // of a table in a monospace font.
             let indent: usize = leading.chars().map(indent_columns).sum();
-            let is_code = self.runs.iter().all(|run| run.style.role == SpanRole::Code);
+            let is_code = self.runs.iter().any(|run| run.style.role == SpanRole::Code)
+                && self.runs.iter().all(|run| {
+                    matches!(run.style.role, SpanRole::Code | SpanRole::Link)
+                        || run.text.trim().is_empty()
+                });
             let is_indent =
                 (is_code || indent > leading.matches(' ').count() + 1) && indent > 0 && !ends_blank;
             if is_indent && self.has_text && self.starts_left {

@@ -16,6 +16,9 @@ use crate::text::sanitize::sanitize_block;
 /// A cell up to this width can be a label beside a text.
 const MAX_LABEL_WIDTH: usize = 12;
 
+/// Widths of columns that fill this share of a table are those of all rows.
+const MIN_FILLED: f32 = 0.9;
+
 /// A picture up to this width leaves half of a narrow screen to the text beside it.
 const MAX_PICTURE_WIDTH: usize = 18;
 
@@ -266,7 +269,12 @@ impl BlockBuilder<'_> {
         if requested.iter().any(Option::is_some) {
             above.clone_from(&requested);
         } else if above.len() == requested.len() {
-            requested.clone_from(above);
+            // Browsers widen columns that do not fill the table, by what is in them.
+            let fills = above.iter().any(Option::is_none)
+                || above.iter().flatten().sum::<f32>() >= total * MIN_FILLED;
+            if fills {
+                requested.clone_from(above);
+            }
         }
         let taken: f32 = requested.iter().flatten().sum();
         let rest = (total - taken).max(0.0);

@@ -156,6 +156,19 @@ fn logo_stays_beside_a_signature() {
 }
 
 #[test]
+fn gaps_stay_in_long_prose_beside_its_label() {
+    let prose = "All parcels are sent from the new warehouse in Rotterdam from Monday on";
+    let html = format!(
+        "<table><tr><td>Message from Ana<td>Dear all,<br><br>{prose}.<br><br>Ana<tr><td>Order<td>4821</table>"
+    );
+    let lines = shown(&html, 120);
+    let gaps = lines
+        .windows(2)
+        .filter(|pair| pair[0].contains("Dear") && pair[1].trim().is_empty());
+    assert_eq!(gaps.count(), 1, "{lines:?}");
+}
+
+#[test]
 fn long_title_stays_beside_its_hours() {
     let title = "Workshop: deliverability from zero to inbox, with exercises";
     let html = format!(

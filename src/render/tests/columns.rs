@@ -336,6 +336,18 @@ fn gap_follows_texts_that_were_beside_each_other() {
 }
 
 #[test]
+fn narrow_cell_above_narrows_no_other() {
+    let float =
+        |side: &str, text: &str| format!("<div style='float:{side};width:200px'>{text}</div>");
+    let html = format!(
+        "<table width=600><tr><td width=64>Logo<tr><td>{}{}</table>",
+        float("left", "Total"),
+        float("right", "$5.00")
+    );
+    assert_eq!(shown(&html, 80), ["Logo", "Total  $5.00"]);
+}
+
+#[test]
 fn rows_without_widths_have_those_above() {
     let rows = [("width=50%", "Number"), ("", "Name and address")]
         .map(|(width, one)| format!("<tr><td {width}>{one}<br>1234<td {width}>Date<br>2 June"));

@@ -30,6 +30,10 @@ fn spaces_around_a_text_are_dropped() {
 fn single_space_indents_a_line_of_code() {
     let html = "<tt>Pos&nbsp; Item<br>&nbsp;10&nbsp; Shaft<br><code>&nbsp;x&nbsp;</code></tt>";
     assert_shown(html, &["Pos  Item", " 10  Shaft", "x"]);
+    let html = "<tt>&nbsp;1 a<br>&nbsp;<b>2</b> b<br>&nbsp;<a href=x>3</a> c</tt>";
+    assert_shown(html, &[" 1 a", " 2 b", " 3 c"]);
+    let html = "&nbsp;<a href=https://acme.example>View</a>";
+    assert_shown(html, &["View"]);
 }
 
 #[test]
