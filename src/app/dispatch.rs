@@ -134,6 +134,11 @@ impl Model {
     /// Fails while the list goes to another email: keys that were typed ahead mean that one.
     pub(super) fn check_selected(&self) -> Result<(), String> {
         require(!self.list.may_leave_selected(), "the list is still loading")?;
+        self.check_email()
+    }
+
+    /// Fails for an empty list.
+    pub(super) fn check_email(&self) -> Result<(), String> {
         require(self.list.selected().is_some(), "no email is selected")
     }
 
@@ -165,7 +170,7 @@ impl Model {
         if self.session.is_linear {
             return Ok(());
         }
-        self.check_selected()
+        self.check_email()
     }
 
     /// Pans wide blocks, or reports that their end is visible.
@@ -311,8 +316,7 @@ impl Model {
             self.outbox.extend(self.list.reload());
         } else if !self.panes.reader_open {
             self.outbox.extend(self.list.leave_kept_row());
-            // Ages such as `2h` count from now.
-            self.set_filter(self.list.filter.clone());
+            self.renew_ages();
         }
         if let Some(unavailable) = &self.service.unavailable {
             let reason = unavailable.error.message.clone();

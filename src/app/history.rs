@@ -173,7 +173,7 @@ impl Model {
         let here = self.history_entry();
         let differs = HistoryEntry::has_other_filter;
         if let Some(entry) = self.history.go(side, here, differs) {
-            self.set_filter(entry.filter);
+            self.set_filter(entry.filter.renewed(&self.now));
         }
     }
 
@@ -197,8 +197,12 @@ impl Model {
     /// Shows a location as it was left.
     pub(super) fn restore_entry(&mut self, entry: HistoryEntry) {
         self.panes.reader_open = entry.reader_open;
-        let filter = entry.filter.reparsed(&self.now);
-        let has_other_filter = filter.query() != self.list.filter.query();
+        let has_other_filter = entry.filter.text() != self.list.filter.text();
+        let filter = if has_other_filter {
+            entry.filter.renewed(&self.now)
+        } else {
+            entry.filter.reparsed(&self.now)
+        };
         let request = self.list.restore(filter, entry.anchor);
         if has_other_filter {
             self.load_older.running = None;
@@ -231,5 +235,14 @@ impl Model {
             self.list.count.request.reset();
         }
         self.outbox.extend(request);
+    }
+
+    /// Counts the ages in the filter from now. The selected email stays in the list, as
+    /// after a change of the archive.
+    pub(super) fn renew_ages(&mut self) {
+        if self.list.filter.has_ages() {
+            self.list.filter = self.list.filter.clone().renewed(&self.now);
+            self.reload_list();
+        }
     }
 }

@@ -145,7 +145,7 @@ impl<'a> SplitText<'a> {
             has_list: false,
         };
         split.has_list =
-            (0..split.words.len()).any(|at| split.is_plural(at) && split.names_secret(at));
+            (0..split.words.len()).any(|at| split.names_secret(at) && split.is_plural(at));
         split
     }
 

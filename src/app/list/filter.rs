@@ -86,14 +86,26 @@ impl Filter {
         (elapsed >= youngest / OLD_SHARE && elapsed >= MIN_OLD).then_some(counted_at)
     }
 
-    /// The filter, parsed again unless that was done at this time.
+    /// The filter, parsed again if `now` is another day or in another zone.
     pub fn reparsed(self, now: &Zoned) -> Self {
-        let is_other = self.parsed_at.as_deref().is_some_and(|at| at != now);
-        if is_other || self.is_outdated(now) {
+        if self.is_outdated(now) {
             Self::parse(&self.text, now)
         } else {
             self
         }
+    }
+
+    /// The filter with its ages counted from `now`.
+    pub fn renewed(self, now: &Zoned) -> Self {
+        if self.has_ages() {
+            Self::parse(&self.text, now)
+        } else {
+            self.reparsed(now)
+        }
+    }
+
+    pub fn has_ages(&self) -> bool {
+        self.query.latest_age().is_some()
     }
 
     /// The typed text.

@@ -64,7 +64,7 @@ impl List {
             self.awaited_id() == Some(&row.summary.id)
                 && matches(self.filter.query(), &document) == Some(true)
         };
-        self.is_jumping() && !self.selected().is_some_and(stays)
+        self.pending_moves != 0 || (self.is_jumping() && !self.selected().is_some_and(stays))
     }
 
     /// Whether the selected email no longer matches the filter.

@@ -208,22 +208,38 @@ fn earlier_filters_are_recalled() {
 fn refresh_and_undo_count_ages_from_now() {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
     app.set_time(now().checked_sub(100.hours()).unwrap());
-    app.search("after:5h");
+    app.search("after:50h");
     let before = app.model.list.total;
-    app.pass(29 * 60);
+    app.pass(4 * 3600);
     app.press("j").settle();
     app.hides(&["ages as of"]);
-    app.pass(3 * 3600 - 29 * 60);
+    app.pass(3600);
     app.press("j").settle();
-    app.shows(&["▸ after:5h  ages as of "]);
-    app.press("r").settle();
+    app.shows(&["▸ after:50h  ages as of "]);
+    let selected = app.selected();
+    app.press("r j").settle();
     app.hides(&["ages as of"]);
-    assert_eq!(app.model.list.total, before.map(|total| total - 3));
+    assert_eq!(app.model.list.total, before.map(|total| total - 5));
+    assert_eq!(app.selected(), selected - 1);
     app.press("Esc").settle();
+    assert_eq!(app.filter(), "");
     app.pass(3600);
     app.press("u").settle();
-    assert_eq!(app.filter(), "after:5h");
-    assert_eq!(app.model.list.total, before.map(|total| total - 4));
+    assert_eq!(app.filter(), "after:50h");
+    assert_eq!(app.model.list.total, before.map(|total| total - 6));
+}
+
+#[test]
+fn refresh_keeps_selected_email_that_left() {
+    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(300));
+    app.set_time(now().checked_sub(100.hours()).unwrap());
+    app.search("after:5h");
+    app.press("G").settle();
+    let last = app.selected();
+    app.pass(3 * 3600);
+    app.press("r").settle();
+    assert_eq!(app.selected(), last);
+    assert!(app.model.list.is_selected_unmatched());
 }
 
 #[test]

@@ -373,7 +373,8 @@ fn divider_of_one_pane_cannot_be_moved() {
 
 #[test]
 fn typed_ahead_key_acts_on_no_other_email() {
-    for keys in ["G y i", "/ # 4 2 Enter y i", "G x", "G .", "G c"] {
+    let far = "Space ".repeat(40) + "y i";
+    for keys in ["G y i", "/ # 4 2 Enter y i", "G x", "G .", "G c", &far] {
         let mut app = AppHarness::at_rest(120, 40, sent(600, 0));
         app.press(keys);
         app.shows_notice("the list is still loading");
@@ -381,4 +382,7 @@ fn typed_ahead_key_acts_on_no_other_email() {
         assert!(app.model.marks.is_empty());
         assert!(!app.model.recipient_card.is_shown());
     }
+    let mut app = AppHarness::at_rest(120, 40, sent(600, 0));
+    app.press("/ # 4 2 Enter *").settle();
+    assert!(!app.model.marks.is_empty(), "all that match are meant");
 }
