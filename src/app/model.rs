@@ -434,6 +434,7 @@ impl Model {
     ///
     /// Each step reads what those before it have set; a comment names what that is.
     fn reconcile(&mut self) {
+        self.changes.forget_future(self.now.timestamp());
         if self.prompt.is_none() && self.list.filter.is_outdated(&self.now) {
             // Words such as `today` have another meaning on another day, or in another zone.
             self.set_filter(self.list.filter.clone());

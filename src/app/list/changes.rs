@@ -107,6 +107,13 @@ impl Changes {
         }
     }
 
+    /// Replaces a look after now: the clock was set back.
+    pub(in crate::app) fn forget_future(&mut self, now: Timestamp) {
+        if self.last_look.at > now {
+            self.last_look = LastLook::new(now, self.last_look.newest);
+        }
+    }
+
     pub(in crate::app) fn note_viewed(&mut self, row: &EmailRow) {
         if !self.has_viewed(row) {
             let Summary { id, status, .. } = &row.summary;

@@ -67,6 +67,16 @@ fn list_of_changes_is_the_same_in_utc() {
 }
 
 #[test]
+fn last_look_is_not_after_now() {
+    let mut app = AppHarness::settled((120, 40), session(), service());
+    app.pass(-3600);
+    app.press("t").settle();
+    app.pass(600);
+    app.press("g n").settle();
+    app.shows(&["new or changed since 08:42"]);
+}
+
+#[test]
 fn refresh_after_now_is_no_last_look() {
     let info = SessionInfo {
         as_of: Some("2027-11-20T05:42:30Z".parse().unwrap()),
