@@ -35,7 +35,7 @@ const GROUP_SEPARATORS: &str =
 /// The most bytes between two codes of a list.
 const MAX_LIST_GAP: usize = 256;
 
-/// Ends of words about several codes.
+/// Ends of words about several codes; Japanese has no plural.
 const PLURALS: [&str; 9] = [
     "codes",
     "keys",

@@ -53,28 +53,28 @@ pub(super) fn lay_out_blocks(
 ) -> Vec<BodyLine> {
     let beside = columns::place_beside(blocks, groups, frame);
     let mut shown: Vec<&Block> = Vec::with_capacity(blocks.len());
-    // By block, its place in `shown`.
-    let mut places: Vec<usize> = Vec::with_capacity(blocks.len() + 1);
+    // By block, its position in `shown`.
+    let mut positions: Vec<usize> = Vec::with_capacity(blocks.len() + 1);
     let mut from = 0;
     for (range, block) in &beside {
-        places.extend(shown.len()..shown.len() + range.start - from);
+        positions.extend(shown.len()..shown.len() + range.start - from);
         shown.extend(&blocks[from..range.start]);
-        places.extend(range.clone().map(|_| shown.len()));
+        positions.extend(range.clone().map(|_| shown.len()));
         shown.push(block);
         from = range.end;
     }
-    places.extend(shown.len()..=shown.len() + blocks.len() - from);
+    positions.extend(shown.len()..=shown.len() + blocks.len() - from);
     shown.extend(&blocks[from..]);
     let mut stacked: HashMap<usize, Vec<usize>> = HashMap::new();
     for group in groups {
         let starts = group
             .columns
             .iter()
-            .map(|column| places[column.blocks.start]);
-        let first = places[group.blocks().start];
+            .map(|column| positions[column.blocks.start]);
+        let first = positions[group.blocks().start];
         let later = starts.filter(|start| *start > first);
         stacked
-            .entry(places[group.blocks().end])
+            .entry(positions[group.blocks().end])
             .or_default()
             .extend(later);
     }
