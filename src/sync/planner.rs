@@ -415,7 +415,8 @@ impl Planner {
             None => self.stop(StopReason::NoProgress),
             Some(range) if self.coverage.oldest_first => {
                 self.overlap_rows = 0;
-                (page.is_last(&self.coverage)).then_some(Conclusion::Top(range))
+                page.is_last(&self.coverage)
+                    .then_some(Conclusion::Top(range))
             }
             Some(range) if page.is_last(&self.coverage) && page.merged.is_lowest => {
                 Some(Conclusion::End(range))

@@ -64,7 +64,9 @@ impl List {
             self.awaited_id() == Some(&row.summary.id)
                 && matches(self.filter.query(), &document) == Some(true)
         };
-        self.pending_moves != 0 || (self.is_jumping() && !self.selected().is_some_and(stays))
+        // After an error nothing is on its way.
+        let has_moves = self.pending_moves != 0 && self.window.is_pending();
+        has_moves || (self.is_jumping() && !self.selected().is_some_and(stays))
     }
 
     /// Whether the selected email no longer matches the filter.

@@ -172,12 +172,12 @@ fn gaps_stay_in_long_prose_beside_its_label() {
 fn long_title_stays_beside_its_hours() {
     let title = "Workshop: deliverability from zero to inbox, with exercises";
     let html = format!(
-        "<table><tr><td>9:00<td>Keynote<tr><td>10:00 – 11:30<td>{title}<br>Room 3<tr><td>12:00<td>Lunch</table>"
+        "<table><tr><td>9:00<td>Keynote<tr><td>10:00 – 11:30<td>{title}<br>Studio 3<tr><td>12:00<td>Lunch</table>"
     );
     let lines = [
         "9:00           Keynote",
         &format!("10:00 – 11:30  {title}"),
-        "               Room 3",
+        "               Studio 3",
         "12:00          Lunch",
     ];
     assert_eq!(shown(&html, 80), lines);
