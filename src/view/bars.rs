@@ -399,13 +399,17 @@ fn format_position(model: &Model, columns: usize) -> String {
         return " ".to_owned();
     }
     let list = &model.list;
+    let Some(mut total) = list.total else {
+        return " ".to_owned();
+    };
     let position = match list.position() {
-        Some(position) => group_digits(position, ' '),
+        Some(position) => {
+            // The rows may be newer than the count.
+            total = total.max(position);
+            group_digits(position, ' ')
+        }
         None if list.is_selected_unmatched() => "-".to_owned(),
         None => return " ".to_owned(),
-    };
-    let Some(total) = list.total else {
-        return " ".to_owned();
     };
     let is_complete = model.service.known_coverage() == Some(&Coverage::Complete);
     let older = list.is_capped || !is_complete;

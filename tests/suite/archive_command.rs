@@ -74,6 +74,8 @@ fn purged_customer_stays_removed() {
     let stdout = sentbox.stdout("archive purge --older 500w --json --yes");
     assert_eq!(stdout, "{\"removed\":1,\"backups\":[]}\n");
     assert!(sentbox.stdout("archive vacuum").contains("now"));
+    let info = sentbox.stdout("archive info");
+    info.assert_contains("\npurged   2 emails by archive purge, and all mail before ");
     sentbox.stdout("sync --back all");
     assert_eq!(sentbox.info()["emails"], 0);
     let mut without_address = sentbox.command("archive purge --yes");

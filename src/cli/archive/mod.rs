@@ -16,7 +16,9 @@ use super::open_archive::{
     open_for_removal, open_or_create, open_received, open_to_describe, open_with_answer,
     replace_outdated, require_disk,
 };
-use super::output::format::{add_left_out, covered_since, describe_past_coverage, format_api_time};
+use super::output::format::{
+    add_left_out, covered_since, describe_past_coverage, format_api_time, format_time,
+};
 use super::output::{CommandExit, Output};
 use super::{ProfileContext, listen_for_signals};
 use crate::archive::{
@@ -521,6 +523,14 @@ fn describe_info(
         ctx.now(),
         &settings.zone,
     );
+    let purged = format!("{} by archive purge", plural(info.purged, "email"));
+    let purged = match left_out.purged_before {
+        Some(before) => {
+            let before = format_time(before, ctx.now(), &settings.zone);
+            format!("{purged}, and all mail before {before}")
+        }
+        None => purged,
+    };
     let lines = [
         ("path", location),
         (
@@ -541,10 +551,7 @@ fn describe_info(
         ("newest", time(info.newest.as_ref())),
         ("oldest", time(info.oldest.as_ref())),
         ("reach", add_left_out(&reach, &info.coverage, left_out)),
-        (
-            "purged",
-            format!("{} by archive purge", plural(info.purged, "email")),
-        ),
+        ("purged", purged),
         (
             "statuses",
             match ctx.mailbox {

@@ -386,6 +386,14 @@ fn position_is_whole_or_left_out() {
 }
 
 #[test]
+fn position_is_never_above_the_total() {
+    let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(5));
+    app.press("j j").settle();
+    app.model.list.total = Some(2);
+    app.shows(&[" 3/3 "]);
+}
+
+#[test]
 fn kept_row_has_a_dash_for_its_position() {
     let mut app = AppHarness::at_rest(120, 24, FakeService::with_statuses(&["sent"; 5]));
     app.search("is:sent");
