@@ -231,7 +231,7 @@ impl Model {
                 if Arrangement::for_size(size) != Arrangement::for_size(self.size) {
                     self.panes.reset_arrangement();
                 }
-                self.size = size;
+                self.change_statistics(|model| model.size = size);
             }
             Message::FiguresFormatted(figures) => self.copy_formatted(&figures),
             Message::BackgroundReported(background) => self.terminal_background = Some(background),
@@ -249,9 +249,9 @@ impl Model {
             Message::RecipientSummarized(request, result) => {
                 self.recipient_card.summary.resolve(request, result);
             }
-            Message::StatisticsLoaded(request, result) => {
-                self.statistics.result.resolve(request, result);
-            }
+            Message::StatisticsLoaded(request, result) => self.change_statistics(|model| {
+                model.statistics.result.resolve(request, result);
+            }),
             Message::ViewSaved(request, result) => self.apply_view_saved(request, result),
             Message::ViewsLoaded(request, result) => self.apply_views(request, result),
             Message::SuggestionsLoaded(request, suggestions) => {

@@ -77,6 +77,8 @@ pub struct StatisticsState {
     pub bodies_known: Option<u64>,
     /// When the service last sent its list.
     pub as_of: Option<Timestamp>,
+    /// The line to select once they are computed.
+    returns_to: Option<Node>,
     /// The lines whose emails were shown, to go back to them, the latest last.
     origins: Vec<Origin>,
 }
@@ -84,7 +86,7 @@ pub struct StatisticsState {
 /// A line of the statistics that leads to the emails of a filter.
 #[derive(Debug, Clone, PartialEq)]
 struct Origin {
-    index: usize,
+    line: Node,
     leads_to: Filter,
     before: HistoryEntry,
 }
@@ -94,6 +96,7 @@ impl Model {
     pub(in crate::app) fn open_statistics(&mut self) {
         self.open_chooser(ChooserKind::Statistics);
         self.statistics.result.reset();
+        self.statistics.returns_to = None;
         self.load_statistics();
     }
 
@@ -239,12 +242,33 @@ impl Model {
             .collect()
     }
 
+    /// Changes the lines, and leaves the same one selected if it is still there.
+    pub(in crate::app) fn change_statistics(&mut self, change: impl FnOnce(&mut Self)) {
+        let chooser = self.chooser.as_ref();
+        let chooser = chooser.filter(|it| it.kind == ChooserKind::Statistics);
+        let Some(index) = chooser.map(|chooser| chooser.selected) else {
+            return change(self);
+        };
+        let selected = self.statistics_items().into_iter().nth(index);
+        let is_time = selected.as_ref().is_some_and(|it| it.section.is_time());
+        let line = selected.map(|it| it.node);
+        let line = line.or_else(|| self.statistics.returns_to.clone());
+        change(self);
+        let items = self.statistics_items();
+        match items.iter().position(|it| Some(&it.node) == line.as_ref()) {
+            Some(index) => self.select_in_chooser(index),
+            // Other times than before are here.
+            None if is_time => self.select_in_chooser(0),
+            None => {}
+        }
+    }
+
     /// Shows the emails of a line in the list.
     pub(in crate::app) fn show_statistics_item(&mut self, index: usize) {
         let Some(item) = self.statistics_items().into_iter().nth(index) else {
             return;
         };
-        let filter = self.narrowed_filter([item.node]);
+        let filter = self.narrowed_filter([item.node.clone()]);
         self.close_chooser();
         self.close_reader();
         let before = self.history_entry();
@@ -253,7 +277,7 @@ impl Model {
         let origins = &mut self.statistics.origins;
         origins.retain(|origin| origin.leads_to != leads_to);
         origins.push(Origin {
-            index,
+            line: item.node,
             leads_to,
             before,
         });
@@ -278,7 +302,7 @@ impl Model {
         self.restore_entry(origin.before);
         self.record_history(here);
         self.open_statistics();
-        self.select_in_chooser(origin.index);
+        self.statistics.returns_to = Some(origin.line);
     }
 
     /// Shows all mail, from which nothing leads back to statistics.

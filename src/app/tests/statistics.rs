@@ -5,9 +5,10 @@ use crate::app::list::statistics::Section;
 use crate::app::{Effect, Focus, Message, RequestKind, SessionInfo};
 use crate::archive::LeftOut;
 use crate::error::{Error, ErrorKind};
-use crate::mail::{SafeText, Status};
+use crate::mail::{ApiTime, SafeText, Status};
 use crate::view::tests::screen;
 use jiff::ToSpan as _;
+use ratatui::layout::Size;
 
 /// An email an hour: 400 hours are 17 days.
 fn service() -> FakeService {
@@ -270,6 +271,32 @@ fn back_from_a_line_opens_statistics_again() {
         assert_eq!(app.filter(), "");
         assert!(app.model.chooser.is_none());
     }
+}
+
+#[test]
+fn line_stays_selected_in_other_lines() {
+    let mut app = AppHarness::at_rest(160, 45, service());
+    let selected = |app: &AppHarness| {
+        let index = app.model.chooser.as_ref().unwrap().selected;
+        app.model.statistics_items()[index].label.clone()
+    };
+    app.press("S").settle();
+    let at = app.model.statistics_items();
+    let at = at.iter().position(|item| item.label == "bounced").unwrap();
+    app.press_times("j", at);
+    app.happen(Message::Resized(Size::new(80, 24)));
+    assert_eq!(selected(&app), "bounced");
+    app.press("Enter").settle();
+    app.happen(Message::Resized(Size::new(160, 45)));
+    app.press("Esc").settle();
+    assert_eq!(selected(&app), "bounced", "shown again");
+    app.service.rows[1].summary.created = ApiTime::parse("2026-01-01T08:00:00Z");
+    app.press("F5").settle();
+    assert_eq!(labels(&app, Section::Days).len(), 19, "one above it is new");
+    assert_eq!(selected(&app), "bounced", "counted again");
+    app.press("g g");
+    app.happen(Message::Resized(Size::new(80, 24)));
+    assert_eq!(app.model.chooser.as_ref().unwrap().selected, 0);
 }
 
 #[test]
