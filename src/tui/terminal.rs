@@ -9,7 +9,7 @@ use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::style::ResetColor;
 use crossterm::terminal::{
-    DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate, EnterAlternateScreen,
+    Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{Command, execute, queue};
@@ -57,12 +57,13 @@ impl TerminalGuard {
     /// Takes the screen after [`Self::acquire_keys`].
     ///
     /// A row that the terminal draws wider than expected must not continue on the next one, so
-    /// lines do not wrap.
+    /// lines do not wrap. The Linux console and others have no alternate screen: theirs is cleared.
     pub fn enter_screen(self, mouse: bool) -> io::Result<Self> {
         let mut modes = Vec::new();
         queue!(
             modes,
             EnterAlternateScreen,
+            Clear(ClearType::All),
             DisableLineWrap,
             EnableBracketedPaste,
             Hide,

@@ -55,7 +55,7 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
             Line::raw(hint(Command::Refresh, "tries again")),
         ];
         draw_centered(lines, area, frame);
-    } else if service.has_answered {
+    } else if service.has_answered && model.list.total == Some(0) {
         let left_out = model.list.left_out;
         let text = if left_out.has_omitted_old || left_out.purged {
             "The archive leaves out what was purged and what is older than it keeps."

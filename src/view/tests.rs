@@ -345,6 +345,16 @@ fn empty_mailbox_shows_placeholder() {
 }
 
 #[test]
+fn mailbox_is_not_called_empty_before_its_rows() {
+    let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(0));
+    app.shows(&["Nothing was sent yet", "0 emails"]);
+    app.service.arrive();
+    app.happen(Message::ArchiveChanged(Ok(sync_report(1))));
+    app.hides(&["Nothing was sent yet", "0 emails"]);
+    app.settle().shows(&["1 email, complete"]);
+}
+
+#[test]
 fn failed_first_page_shows_error() {
     let mut app = AppHarness::start((80, 24), session(), FakeService::with_emails(0));
     app.answer(0);

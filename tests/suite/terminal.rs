@@ -73,6 +73,17 @@ fn browsing_opening_and_resizing_work_until_quit() {
 }
 
 #[test]
+fn screen_without_alternate_one_is_cleared() {
+    let session = Session::demo(&[]);
+    let seen = String::from_utf8_lossy(&session.seen).replace("\u{1b}[?1049h", "");
+    let mut screen = vt100::Parser::new(cells(40), cells(120), 0);
+    screen.process("▒".repeat(40 * 120).as_bytes());
+    screen.process(seen.as_bytes());
+    screen.screen().contents().assert_lacks("▒");
+    session.quit();
+}
+
+#[test]
 fn reported_background_gives_colours_and_no_keys() {
     let mut session = Session::demo(&[]);
     let query = b"\x1b]11;?\x07";

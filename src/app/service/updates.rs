@@ -195,6 +195,10 @@ impl Model {
             .is_some_and(|id| changed.contains(id));
         self.end_notice(&NoticeKind::ListState);
         let unseen = if is_empty || has_filter { 0 } else { new };
+        if is_empty && new > 0 && !has_filter {
+            // Until the rows are here, nothing says that there are none.
+            self.list.total = None;
+        }
         self.list.note_update(unseen, changed);
         self.reload_list();
         if is_open_changed {

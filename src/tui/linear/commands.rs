@@ -3,8 +3,8 @@
 use super::{LinearLoop, PAGE_ROWS};
 use crate::app::commands::line_commands::Line;
 use crate::app::{
-    ChooserKind, ClickTarget, Command, Focus, ListAnchor, Message, Model, PromptKind, Question,
-    StartScreen,
+    ChooserKind, ClickTarget, Command, Focus, ListAnchor, Message, Model, Prompt, PromptKind,
+    Question, StartScreen,
 };
 use crate::archive::EmailRow;
 use crate::config::SecretInput;
@@ -245,6 +245,13 @@ impl<E: From<Error>> LinearLoop<'_, E> {
         if is_filter || !argument.is_empty() {
             self.handle(Message::Command(Command::DeleteAllBefore))?;
             self.handle(Message::Pasted(SecretInput::new(argument)))?;
+            let is_refused = |it: &Prompt| it.text().is_empty() && !argument.is_empty();
+            if self.model.prompt.as_ref().is_some_and(is_refused)
+                && let Some(problem) = self.model.take_notice()
+            {
+                self.print_error(&problem)?;
+                return self.handle(Message::Command(Command::Cancel));
+            }
         }
         if is_filter && let Some(problem) = format_rejection(&self.model) {
             self.print(&problem)?;

@@ -150,6 +150,9 @@ fn filter_card_and_older_mail_are_printed() {
         it.enter("1").await;
         it.says("card", &["latest ", "demo, filter recipient:"])
             .await;
+        let long = format!("filter {}", "x".repeat(20_001));
+        it.starts(&long, "error: too long: a prompt takes 20 000 ")
+            .await;
         it.says("filter zzzzqqqq", &["; \"older\" searches older mail\n"])
             .await;
         it.says(
