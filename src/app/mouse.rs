@@ -136,7 +136,10 @@ impl Model {
         layout: &Layout,
         double_click: Option<PressedPart>,
     ) {
+        // What is typed is for the selected email.
+        let is_held = self.has_email_dialog();
         match mouse {
+            MouseInput::Pressed(at) if is_held && layout.list.contains(at) => {}
             // The first click may have moved the rows.
             MouseInput::Pressed(at) if layout.list.contains(at) => match double_click {
                 Some(PressedPart::List) => self.open_selected(),
@@ -155,7 +158,7 @@ impl Model {
                     let step = wheel_motion(down);
                     if layout.reader.contains(at) {
                         self.reader.scroll_by(step, self.list.selected());
-                    } else {
+                    } else if !is_held {
                         self.outbox
                             .extend(self.list.scroll_viewport(step, &viewport));
                     }
@@ -175,6 +178,7 @@ impl Model {
             ClickTarget::Command(command) => self.dispatch(command),
             ClickTarget::Link(index) => self.choose_link(index),
             ClickTarget::Item(index) => self.choose_item(index),
+            ClickTarget::Cell(..) if self.has_email_dialog() => {}
             ClickTarget::Cell(at, command) => {
                 self.select_row_at(at);
                 self.dispatch(command);

@@ -1,15 +1,16 @@
 //! `ApiKey`: the secret, in a type that cannot be printed;
 //! and the sources of keys and passwords.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
 use io::{BufRead as _, Read as _};
 use rustix::io::{ioctl_fionbio, retry_on_intr};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -168,8 +169,13 @@ fn run_command_within(
         return Err(failed("was not run".to_owned()));
     }
     let mut shell = Command::new("sh");
-    if prompting == Prompting::Forbidden {
-        shell.stdin(Stdio::null()).stderr(Stdio::null());
+    let is_forbidden = prompting == Prompting::Forbidden;
+    if is_forbidden {
+        // A group of its own is stopped when it reads the terminal: it takes no keys.
+        shell
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
     }
     // The command must not see the key of another source.
     let mut child = remove_key_variables(shell.args(["-c", command]))
@@ -181,21 +187,33 @@ fn run_command_within(
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         // It stays to be reaped below, so its number is that of no other process.
-        let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
+        let mut end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        end.set(WaitIdOptions::STOPPED, is_forbidden);
+        let status = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
+        if matches!(status, Ok(Some(status)) if status.stopped()) {
+            return;
+        }
         // The pipe has more space than a line may have. A process in the background may keep it
         // open.
         let line = ioctl_fionbio(&pipe, true).map_err(io::Error::from);
-        sender.send(line.and_then(|()| read_line(&mut pipe)))
+        let _ = sender.send(line.and_then(|()| read_line(&mut pipe)));
     });
-    let Ok(line) = receiver.recv_timeout(timeout) else {
-        // It may have ended by itself in this instant; then there is nothing to kill.
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(failed(format!(
-            "did not end within {} s",
-            timeout.as_secs_f32()
-        )));
+    let line = match receiver.recv_timeout(timeout) {
+        Ok(line) => line,
+        Err(error) => {
+            // It may have ended by itself in this instant; then there is nothing to kill.
+            if is_forbidden {
+                let _ = kill_process_group(pid, Signal::KILL);
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(failed(match error {
+                RecvTimeoutError::Timeout => {
+                    format!("did not end within {} s", timeout.as_secs_f32())
+                }
+                RecvTimeoutError::Disconnected => "waits for the terminal".to_owned(),
+            }));
+        }
     };
     let status = child
         .wait()
@@ -336,6 +354,18 @@ mod tests {
             let message = result.unwrap_err().message;
             assert_eq!(message, "the command of a test did not end within 0.5 s");
         }
+    }
+
+    #[test]
+    fn stopped_command_prompts_for_something() {
+        // Reading the terminal stops a group in the background in the same way.
+        let result = run_secret_command("kill -STOP $$; echo re_x", "a test", Prompting::Forbidden);
+        let error = result.unwrap_err();
+        assert_eq!(
+            error.message,
+            "the command of a test waits for the terminal"
+        );
+        assert!(error.hint.starts_with("if it prompts for something, quit"));
     }
 
     #[test]

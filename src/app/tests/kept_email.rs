@@ -62,6 +62,23 @@ fn purged_email_closes_what_acts_on_it() {
     }
 }
 
+#[test]
+fn mouse_moves_no_prompt_to_another_email() {
+    for keys in ["s", "Enter |", "Enter /"] {
+        let mut app = AppHarness::at_rest(120, 12, FakeService::with_emails(90));
+        app.press(keys).settle();
+        let before = app.selected();
+        let at = Position::new(20, 5);
+        app.click(at);
+        for _ in 0..9 {
+            app.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
+        }
+        app.settle();
+        assert_eq!(app.selected(), before, "{keys}");
+        assert!(app.model.prompt.is_some(), "{keys}");
+    }
+}
+
 /// Opens the first of the sent emails, and then presses these keys.
 fn first_sent_opened(keys: &str) -> AppHarness {
     let mut app = AppHarness::at_rest(120, 40, FakeService::with_statuses(&["sent"; 5]));
