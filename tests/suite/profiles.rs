@@ -106,7 +106,7 @@ fn typed_key_is_not_shown() {
     let service = service();
     let arguments = ["login", "--base-url", &service.base()];
     let mut session = Session::start(SENTBOX, &arguments, &[], (100, 24));
-    session.until("the prompt", |screen| screen.contains("(profile default):"));
+    session.until_shown("(profile default):");
     // A hand faster than any user's must wait until the echo is off.
     session.until_restored(false);
     session.press(&format!("{KEY}\r"));
