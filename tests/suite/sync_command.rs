@@ -5,10 +5,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
 use rustix::process::Signal;
-use sentbox::api::Cursor;
 use sentbox::mail::EmailId;
-use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{EmailSource, SourceError, SourcePage};
+use sentbox::server::{EmailSource, SourceError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -83,25 +81,16 @@ fn only_back_limits_bodies_by_age() {
     assert_eq!(bodies("sync --bodies --json"), 1);
 }
 
-/// A mailbox with an unreadable email at the end of each page.
-struct WithUnreadable(SampleMailbox);
-
-impl EmailSource for WithUnreadable {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        let mut page = self.0.page(cursor, limit)?;
+#[test]
+fn readable_emails_get_bodies_despite_unreadable_one() {
+    // Each page ends with an unreadable email.
+    let source = Hooked::with_page(sample_mailbox(12), |mailbox, cursor, limit| {
+        let mut page = mailbox.page(cursor, limit)?;
         let unreadable = RawValue::from_string(r#""unreadable""#.to_owned()).unwrap();
         page.data.push(unreadable);
         Ok(page)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        self.0.email(id)
-    }
-}
-
-#[test]
-fn readable_emails_get_bodies_despite_unreadable_one() {
-    let sentbox = Sentbox::using(Service::new(WithUnreadable(sample_mailbox(12))));
+    });
+    let sentbox = Sentbox::using(Service::new(source));
     let output = sentbox.run("sync --back all --bodies --rate 1000 --json");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["new"], 12);
