@@ -3,6 +3,7 @@
 use ratatui::style::Color;
 
 use super::*;
+use crate::text::checks::TextChecks as _;
 
 fn parse(text: &str) -> Result<ConfigFile, String> {
     let (path, home) = (Path::new("/etc/config.toml"), Path::new("/home/ana"));
@@ -271,10 +272,7 @@ fn too_large_or_deep_file_is_an_error() {
     std::fs::write(&path, "# é\n".repeat(300_000)).unwrap();
     let error = read_text(&path).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config);
-    assert!(
-        error.message.ends_with("config.toml is larger than 1 MB"),
-        "{error}"
-    );
+    error.message.assert_ends("config.toml is larger than 1 MB");
     let error = parse(&format!("a={}", "[".repeat(40_000))).unwrap_err();
     assert!(error.contains(":1: ") && error.len() < 200, "{error}");
 }

@@ -17,6 +17,7 @@ use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::{Sentbox, json_lines};
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::signal;
+use crate::harness::text::TextChecks as _;
 use crate::sync_command::reporting_bodies;
 
 fn reporting(emails: u32) -> (Service, Receiver<String>) {
@@ -106,10 +107,7 @@ fn refused_body_fails_every_format() {
         let output = sentbox.run(&format!("export --bodies --to {to}"));
         assert_eq!(output.status.code(), Some(1), "{to}");
         let shown = sentbox.shown(&output);
-        assert!(
-            shown.contains("the service withholds this email"),
-            "{shown}"
-        );
+        shown.assert_contains("the service withholds this email");
     }
 }
 

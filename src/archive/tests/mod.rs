@@ -32,6 +32,7 @@ use crate::api::{ListedEmail, RetrievedEmail};
 use crate::error::ErrorKind;
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};
+use crate::text::checks::TextChecks as _;
 
 pub(crate) const NOON: i64 = 1_790_000_000;
 
@@ -426,10 +427,7 @@ fn folder_as_archive_is_refused_with_a_hint() {
     let mode = || std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&socket).unwrap());
     let before = mode();
     let error = Archive::open(&ArchiveLocation::Disk(socket.clone())).unwrap_err();
-    assert!(
-        error.message.contains("device, a pipe or a socket"),
-        "{error}"
-    );
+    error.message.assert_contains("device, a pipe or a socket");
     assert_eq!(mode(), before, "a device may be everybody's");
 }
 

@@ -11,6 +11,7 @@ use crate::config::{HistorySpan, KeyBinding};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use crate::sync::SyncReport;
+use crate::text::checks::TextChecks as _;
 use crate::text::width::DisplayWidth as _;
 use crate::view::{RenderCtx, add_hyperlinks, click_target, draw};
 use ratatui::buffer::Cell;
@@ -509,10 +510,8 @@ fn long_error_leaves_position_and_key() {
         app.press("j");
         let lines = screen(&app);
         let last = lines.lines().last().unwrap().trim_end();
-        assert!(
-            last.starts_with("      2/1 000   ") && last.ends_with(end),
-            "{last}"
-        );
+        last.assert_starts("      2/1 000   ");
+        last.assert_ends(end);
     }
 }
 
@@ -567,10 +566,8 @@ fn narrow_bar_has_the_whole_stop_key_or_none() {
     app.press("Enter");
     let lines = screen(&app);
     let last = lines.lines().last().unwrap();
-    assert!(
-        last.starts_with(" exporting: 0 of") && last.ends_with("; Ctrl-x stops"),
-        "{last}"
-    );
+    last.assert_starts(" exporting: 0 of");
+    last.assert_ends("; Ctrl-x stops");
 
     for width in [30, 40] {
         let mut start = session();
