@@ -47,9 +47,8 @@ fn filled(path: &Path) {
         let carried = merge(&archive, items, joins, 0);
         bottom = carried.range.map(|range| range.bottom);
     }
-    archive
-        .record_end(bottom.unwrap(), None, at(0).into())
-        .unwrap();
+    let bottom = bottom.unwrap();
+    archive.record_end(bottom, None, at(0).into()).unwrap();
     for n in (0..EMAILS).step_by(5) {
         let short = json(n).replace(r#""sent""#, r#""delivered""#);
         let whole = short.replace(
