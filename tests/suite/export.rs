@@ -79,8 +79,7 @@ fn export_reports_cost_before_fetching_bodies() {
     stderr: sentbox: searched 12 emails, which is everything the service had at [TIME]
     exit code 0
     ");
-    let output = sentbox.run("export --to some --as eml");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(sentbox.code("export --to some --as eml"), Some(1));
     let list = fs::read_to_string(sentbox.home().join("some/not-exported.txt"));
     assert_eq!(list.unwrap().lines().count(), 12);
     assert_eq!(requests.try_iter().count(), 0);
@@ -104,10 +103,9 @@ fn refused_body_fails_every_format() {
         withheld,
     )));
     for to in ["a.jsonl", "b.json", "- --as jsonl --quiet", "c --as eml"] {
-        let output = sentbox.run(&format!("export --bodies --to {to}"));
-        assert_eq!(output.status.code(), Some(1), "{to}");
-        let shown = sentbox.shown(&output);
+        let shown = sentbox.transcript(&format!("export --bodies --to {to}"));
         shown.assert_contains("the service withholds this email");
+        shown.assert_ends("exit code 1");
     }
 }
 
@@ -123,9 +121,9 @@ fn killed_export_is_resumed_to_equal_bytes() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!sentbox.home().join("out").exists());
-        let output = sentbox.run(&line);
-        assert_eq!(output.status.code(), Some(1), "{}", sentbox.shown(&output));
-        assert!(sentbox.shown(&output).contains("--resume continues it"));
+        let shown = sentbox.transcript(&line);
+        shown.assert_contains("--resume continues it");
+        shown.assert_ends("exit code 1");
         let resumed = sentbox.json(&format!("{line} --resume --json"));
         assert!(resumed["resumed_from"].is_string(), "{resumed}");
         assert!(requests.try_iter().count() <= 41);
@@ -164,9 +162,9 @@ fn interrupted_json_export_has_more() {
     let part = read("out.json.part");
     assert_eq!(part["has_more"], true);
     assert!(part["data"].as_array().unwrap().len() < 60);
-    let resumed = sentbox.run("export --to out.json --bodies --rate 1000 --resume");
-    assert!(resumed.status.success());
-    assert!(sentbox.shown(&resumed).contains("this export began at "));
+    let resumed = sentbox.transcript("export --to out.json --bodies --rate 1000 --resume");
+    resumed.assert_contains("this export began at ");
+    resumed.assert_ends("exit code 0");
     let whole = read("out.json");
     assert_eq!(whole["has_more"], false);
     assert_eq!(whole["data"].as_array().unwrap().len(), 60);
