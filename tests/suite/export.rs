@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, channel};
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -19,11 +18,6 @@ use crate::harness::service::{KEY, Service};
 use crate::harness::serving::signal;
 use crate::harness::text::TextChecks as _;
 use crate::sync_command::reporting_bodies;
-
-fn reporting(emails: u32) -> (Service, Receiver<String>) {
-    let (sender, receiver) = channel();
-    (Service::new(reporting_bodies(emails, sender)), receiver)
-}
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap();
@@ -72,7 +66,7 @@ fn export_reports_cost_before_fetching_bodies() {
     stderr: sentbox: searched 2 emails, which is everything the service had at [TIME]
     exit code 0
     ");
-    let (service, requests) = reporting(12);
+    let (service, requests) = reporting_bodies(12);
     let sentbox = Sentbox::synced(service);
     assert_snapshot!(sentbox.transcript("export to:no-such-person --to none.csv"), @r"
     exported 0 emails to none.csv
@@ -111,7 +105,7 @@ fn refused_body_fails_every_format() {
 
 #[test]
 fn killed_export_is_resumed_to_equal_bytes() {
-    let (service, requests) = reporting(60);
+    let (service, requests) = reporting_bodies(60);
     for form in ["eml", "json", "jsonl"] {
         let sentbox = Sentbox::at(&service);
         sentbox.run("sync --back all --rate 1000");
@@ -147,7 +141,7 @@ fn killed_export_is_resumed_to_equal_bytes() {
 
 #[test]
 fn interrupted_json_export_has_more() {
-    let (service, requests) = reporting(60);
+    let (service, requests) = reporting_bodies(60);
     let sentbox = Sentbox::synced(service);
     let child = sentbox.spawn("export --to out.json --bodies --rate 20");
     (0..5).for_each(|_| drop(requests.recv().unwrap()));

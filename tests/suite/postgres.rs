@@ -1,13 +1,11 @@
 //! Tests of the program with its archive on a PostgreSQL server.
 
-use std::sync::mpsc::channel;
-
 use serde_json::Value;
 
 use crate::cli::sample;
 use crate::harness::postgres_server::{TestServer, documented_grants, note_skipped};
 use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, Service};
+use crate::harness::service::KEY;
 use crate::harness::text::TextChecks as _;
 use crate::sync_command::reporting_bodies;
 
@@ -16,8 +14,8 @@ fn server_archive_survives_kill_and_is_copied() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the program with an archive on PostgreSQL");
     };
-    let (sender, bodies) = channel();
-    let sentbox = Sentbox::using(Service::new(reporting_bodies(250, sender)));
+    let (service, bodies) = reporting_bodies(250);
+    let sentbox = Sentbox::using(service);
     let schema = |name| format!("{}&schema={name}", server.url());
     let team = schema("team");
 
