@@ -7,6 +7,7 @@ use std::process::Command;
 
 use super::*;
 use crate::config::clock;
+use crate::text::checks::TextChecks as _;
 
 /// Makes this test panic with the hook.
 const PANIC: &str = "SENTBOX_TEST_PANIC";
@@ -43,9 +44,6 @@ fn report_has_a_backtrace_and_no_colour() {
         assert!(text.contains("the test panics"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         // Only a frame names the function.
-        assert!(
-            text.contains("tests::report_has_a_backtrace_and_no_colour"),
-            "{text}"
-        );
+        text.assert_contains("tests::report_has_a_backtrace_and_no_colour");
     }
 }

@@ -11,6 +11,7 @@ use ErrorKind::{
 
 use super::*;
 use crate::config::BaseUrl;
+use crate::text::checks::TextChecks as _;
 
 fn error(status: u16, body: &str, endpoint: Endpoint) -> Error {
     let error = RequestError::Http(HttpError::parse(status, body.as_bytes(), None));
@@ -342,10 +343,8 @@ async fn port_with_other_scheme_has_a_hint() {
     let expected = "that port does not speak TLS; is the base URL http://?";
     assert_eq!(local, expected);
     let remote = hint(&url, "https://mail.example.com").await;
-    assert!(
-        remote.contains("does not speak TLS") && !remote.contains("http:"),
-        "{remote}"
-    );
+    remote.assert_contains("does not speak TLS");
+    remote.assert_lacks("http:");
     let alert = answer_with(b"\x15\x03\x01\x00\x02\x02\x46");
     let tls = hint(&format!("http://{alert}/"), "http://localhost").await;
     assert!(tls.contains("https://"), "{tls}");

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::text::checks::TextChecks as _;
 
 const FILE: &str = "\
 # Ours.
@@ -164,10 +165,8 @@ fn file_changed_while_key_is_typed_keeps_changes() {
     let key = ApiKey::new("re_new", "a test").unwrap();
     profiles.store_key(&target, &key).unwrap();
     let text = test_env.text();
-    assert!(
-        text.contains("to:ana") && text.contains("[profiles.new]"),
-        "{text}"
-    );
+    text.assert_contains("to:ana");
+    text.assert_contains("[profiles.new]");
 
     let other = "\n[profiles.new]\nbase_url = \"https://other.example\"\n";
     fs::write(&profiles.path, with_view + other).unwrap();

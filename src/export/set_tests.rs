@@ -14,6 +14,7 @@ use crate::archive::tests::{import_lines, memory, open_file};
 use crate::export::{ExportFormat, NOT_EXPORTED};
 use crate::mail::Email;
 use crate::query::Query;
+use crate::text::checks::TextChecks as _;
 use crate::text::secrets::Secrets;
 
 /// An archive of five emails: the bodies of the first three are stored.
@@ -423,10 +424,7 @@ fn retrieved_text_says_when_it_was_confirmed() {
     assert_eq!((progress.requests, progress.without_body), (1, 0));
     let text = read(&job.path);
     assert!(text.contains("Status: delivered: "), "{text}");
-    assert!(
-        text.contains("as of Fri 20 Nov 2026 09:07:00 +0000\n"),
-        "{text}"
-    );
+    text.assert_contains("as of Fri 20 Nov 2026 09:07:00 +0000\n");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Text for people: sanitised, measured, wrapped, with numbers and durations.
 
 pub(crate) mod ascii;
+#[cfg(test)]
+#[path = "../../tests/suite/harness/text.rs"]
+pub(crate) mod checks;
 mod code_words;
 pub(crate) mod codes;
 pub(crate) mod format;

@@ -300,8 +300,7 @@ fn unreachable_archive_is_not_called_absent() {
         "archive copy --to b.sqlite",
         "sync --dry-run",
     ] {
-        let output = sentbox.run(&format!("{line} --archive file/a.sqlite"));
-        let text = sentbox.shown(&output);
+        let text = sentbox.transcript(&format!("{line} --archive file/a.sqlite"));
         text.assert_contains("a.sqlite cannot be opened: Not a directory");
         text.assert_lacks("there is no archive");
     }

@@ -91,6 +91,25 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
     rows.len()
 }
 
+/// Starts a sync; returns at some instant after its request for the page after so many.
+fn start_sync(
+    sentbox: &Sentbox,
+    watch: &Watch,
+    left: u64,
+    hold: Option<Receiver<()>>,
+    chance: &mut fastrand::Rng,
+) -> Child {
+    let (sender, receiver) = channel();
+    *watch.lock().unwrap() = Some(Due { left, sender, hold });
+    let child = sentbox.spawn("sync --back all --rate 1000 --quiet");
+    receiver.recv().unwrap();
+    // From here on the page is made, sent, read, written: any instant of it may be the last.
+    for _ in 0..chance.u64(..400_000) {
+        std::hint::spin_loop();
+    }
+    child
+}
+
 fn rounds(seeds: u64) {
     let watch = Watch::default();
     let (service, truth) = watched(&watch);
@@ -101,19 +120,7 @@ fn rounds(seeds: u64) {
         // The first run has six pages to fetch; each later one reads at least the first and the
         // last again.
         for pages in [1 + chance.u64(..6), 1 + chance.u64(..2)] {
-            let (sender, receiver) = channel();
-            *watch.lock().unwrap() = Some(Due {
-                left: pages,
-                sender,
-                hold: None,
-            });
-            let mut child = sentbox.spawn("sync --back all --rate 1000 --quiet");
-            receiver.recv().unwrap();
-            // From here on the page is made, sent, read, written: any instant of it may be the
-            // last.
-            for _ in 0..chance.u64(..400_000) {
-                std::hint::spin_loop();
-            }
+            let mut child = start_sync(&sentbox, &watch, pages, None, &mut chance);
             child.kill().unwrap();
             child.wait().unwrap();
             if let Some(path) = archive_below(sentbox.home()) {
@@ -154,18 +161,9 @@ fn suspended_sync_blocks_no_other_and_resumes() {
     for seed in 0..5 {
         let mut chance = fastrand::Rng::with_seed(seed);
         let sentbox = Sentbox::at(&service);
-        let (sender, receiver) = channel();
         let (go_on, hold) = channel();
-        *watch.lock().unwrap() = Some(Due {
-            left: 2 + chance.u64(..3),
-            sender,
-            hold: Some(hold),
-        });
-        let mut child = sentbox.spawn("sync --back all --rate 1000 --quiet");
-        receiver.recv().unwrap();
-        for _ in 0..chance.u64(..400_000) {
-            std::hint::spin_loop();
-        }
+        let pages = 2 + chance.u64(..3);
+        let mut child = start_sync(&sentbox, &watch, pages, Some(hold), &mut chance);
         signal(&child, Signal::STOP);
         until_stopped(&child);
         let path = archive_below(sentbox.home()).unwrap();

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, channel};
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -17,12 +16,8 @@ use crate::harness::fixed::{Hooked, sample_mailbox};
 use crate::harness::process::{Sentbox, json_lines};
 use crate::harness::service::{KEY, Service};
 use crate::harness::serving::signal;
+use crate::harness::text::TextChecks as _;
 use crate::sync_command::reporting_bodies;
-
-fn reporting(emails: u32) -> (Service, Receiver<String>) {
-    let (sender, receiver) = channel();
-    (Service::new(reporting_bodies(emails, sender)), receiver)
-}
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap();
@@ -71,15 +66,14 @@ fn export_reports_cost_before_fetching_bodies() {
     stderr: sentbox: searched 2 emails, which is everything the service had at [TIME]
     exit code 0
     ");
-    let (service, requests) = reporting(12);
+    let (service, requests) = reporting_bodies(12);
     let sentbox = Sentbox::synced(service);
     assert_snapshot!(sentbox.transcript("export to:no-such-person --to none.csv"), @r"
     exported 0 emails to none.csv
     stderr: sentbox: searched 12 emails, which is everything the service had at [TIME]
     exit code 0
     ");
-    let output = sentbox.run("export --to some --as eml");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(sentbox.code("export --to some --as eml"), Some(1));
     let list = fs::read_to_string(sentbox.home().join("some/not-exported.txt"));
     assert_eq!(list.unwrap().lines().count(), 12);
     assert_eq!(requests.try_iter().count(), 0);
@@ -103,19 +97,15 @@ fn refused_body_fails_every_format() {
         withheld,
     )));
     for to in ["a.jsonl", "b.json", "- --as jsonl --quiet", "c --as eml"] {
-        let output = sentbox.run(&format!("export --bodies --to {to}"));
-        assert_eq!(output.status.code(), Some(1), "{to}");
-        let shown = sentbox.shown(&output);
-        assert!(
-            shown.contains("the service withholds this email"),
-            "{shown}"
-        );
+        let shown = sentbox.transcript(&format!("export --bodies --to {to}"));
+        shown.assert_contains("the service withholds this email");
+        shown.assert_ends("exit code 1");
     }
 }
 
 #[test]
 fn killed_export_is_resumed_to_equal_bytes() {
-    let (service, requests) = reporting(60);
+    let (service, requests) = reporting_bodies(60);
     for form in ["eml", "json", "jsonl"] {
         let sentbox = Sentbox::at(&service);
         sentbox.run("sync --back all --rate 1000");
@@ -125,9 +115,9 @@ fn killed_export_is_resumed_to_equal_bytes() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!sentbox.home().join("out").exists());
-        let output = sentbox.run(&line);
-        assert_eq!(output.status.code(), Some(1), "{}", sentbox.shown(&output));
-        assert!(sentbox.shown(&output).contains("--resume continues it"));
+        let shown = sentbox.transcript(&line);
+        shown.assert_contains("--resume continues it");
+        shown.assert_ends("exit code 1");
         let resumed = sentbox.json(&format!("{line} --resume --json"));
         assert!(resumed["resumed_from"].is_string(), "{resumed}");
         assert!(requests.try_iter().count() <= 41);
@@ -151,7 +141,7 @@ fn killed_export_is_resumed_to_equal_bytes() {
 
 #[test]
 fn interrupted_json_export_has_more() {
-    let (service, requests) = reporting(60);
+    let (service, requests) = reporting_bodies(60);
     let sentbox = Sentbox::synced(service);
     let child = sentbox.spawn("export --to out.json --bodies --rate 20");
     (0..5).for_each(|_| drop(requests.recv().unwrap()));
@@ -166,9 +156,9 @@ fn interrupted_json_export_has_more() {
     let part = read("out.json.part");
     assert_eq!(part["has_more"], true);
     assert!(part["data"].as_array().unwrap().len() < 60);
-    let resumed = sentbox.run("export --to out.json --bodies --rate 1000 --resume");
-    assert!(resumed.status.success());
-    assert!(sentbox.shown(&resumed).contains("this export began at "));
+    let resumed = sentbox.transcript("export --to out.json --bodies --rate 1000 --resume");
+    resumed.assert_contains("this export began at ");
+    resumed.assert_ends("exit code 0");
     let whole = read("out.json");
     assert_eq!(whole["has_more"], false);
     assert_eq!(whole["data"].as_array().unwrap().len(), 60);

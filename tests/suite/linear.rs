@@ -105,9 +105,7 @@ fn dumb_terminal_has_a_prompt_and_lines() {
         screen.contains("\n1. ") && screen.trim_end().ends_with("\n>")
     });
     session.press("3\r");
-    session.until("the email", |screen| {
-        screen.contains("> 3\nemail 3\nsubject: ")
-    });
+    session.until_shown("> 3\nemail 3\nsubject: ");
     session.press("quit\r");
     assert!(session.child.wait().unwrap().success());
 }

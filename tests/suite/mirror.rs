@@ -191,7 +191,7 @@ fn service_that_becomes_a_mirror_purges_nothing() {
     let is_mirror = Arc::<AtomicBool>::default();
     let server = purging_service(Arc::clone(&is_mirror));
     let sentbox = Sentbox::at_address(KEY, &server.base);
-    assert_eq!(sentbox.run("sync").status.code(), Some(0));
+    assert_eq!(sentbox.code("sync"), Some(0));
     is_mirror.store(true, Ordering::Relaxed);
     assert_snapshot!(sentbox.transcript("sync"), @r"
     0 emails new, 0 changed; everything the service has is here

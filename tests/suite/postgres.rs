@@ -1,13 +1,11 @@
 //! Tests of the program with its archive on a PostgreSQL server.
 
-use std::sync::mpsc::channel;
-
 use serde_json::Value;
 
 use crate::cli::sample;
-use crate::harness::postgres_server::{TestServer, note_skipped};
+use crate::harness::postgres_server::{TestServer, documented_grants, note_skipped};
 use crate::harness::process::Sentbox;
-use crate::harness::service::{KEY, Service};
+use crate::harness::service::KEY;
 use crate::harness::text::TextChecks as _;
 use crate::sync_command::reporting_bodies;
 
@@ -16,8 +14,8 @@ fn server_archive_survives_kill_and_is_copied() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the program with an archive on PostgreSQL");
     };
-    let (sender, bodies) = channel();
-    let sentbox = Sentbox::using(Service::new(reporting_bodies(250, sender)));
+    let (service, bodies) = reporting_bodies(250);
+    let sentbox = Sentbox::using(service);
     let schema = |name| format!("{}&schema={name}", server.url());
     let team = schema("team");
 
@@ -66,8 +64,8 @@ fn server_archive_survives_kill_and_is_copied() {
     assert_eq!(info(&team), [250.into(), 250.into(), Value::Bool(true)]);
     assert_eq!(info("copy"), info(&team));
     assert_eq!(info("file"), info(&team));
-    let refused = sentbox.run(&format!("archive copy --from file --to {team}"));
-    assert_eq!(refused.status.code(), Some(8));
+    let code = sentbox.code(&format!("archive copy --from file --to {team}"));
+    assert_eq!(code, Some(8));
 }
 
 #[test]
@@ -111,61 +109,46 @@ fn opened_emails_are_recorded_or_not_shown() {
         let why = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(why.contains("not shown"), "{line}: {why}");
     }
-    let refused = sentbox.run("--in-memory list");
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert_eq!(sentbox.code("--in-memory list"), Some(2));
 }
 
 #[test]
-fn documented_roles_are_enough_for_their_commands() {
+fn documented_grants_are_enough_for_their_commands() {
     let Some(server) = TestServer::start() else {
         return note_skipped("the roles of an archive on PostgreSQL");
     };
     let sentbox = Sentbox::using(sample(30));
-    let archive = |role: &str| {
-        let url = server
-            .url()
-            .replace("user=sentbox", &format!("user={role}"));
+    let [owner, support, syncer] = ["sentbox", "support", "syncer"].map(|role| {
+        let url = server.url();
+        let url = url.replace("user=sentbox", &format!("user={role}"));
         format!("--archive {url}&schema=team")
-    };
-    sentbox.stdout(&format!(
-        "sync {} --back all --bodies --rate 1000",
-        archive("sentbox")
-    ));
-    let documented = include_str!("../../docs/postgres.md");
-    let start = documented.find("```sql\n").unwrap() + 7;
-    let grants = documented[start..].split("```").next().unwrap();
-    server.rows("CREATE ROLE support LOGIN");
-    server.rows("CREATE ROLE syncer LOGIN");
-    let early = sentbox.transcript(&format!("search {} order", archive("support")));
+    });
+    sentbox.stdout(&format!("sync {owner} --back all --bodies --rate 1000"));
+    server.rows("CREATE ROLE support LOGIN; CREATE ROLE syncer LOGIN");
+    let early = sentbox.transcript(&format!("search {support} order"));
     early.assert_contains("its owner grants USAGE on the schema");
-    server.rows(&grants.replace("acme", "team"));
-    let found = sentbox.json(&format!(
-        "search {} --json is:delivered",
-        archive("support")
-    ));
+    server.rows(&documented_grants("team"));
+    let found = sentbox.json(&format!("search {support} --json is:delivered"));
     let id = found["data"][0]["id"].as_str().unwrap().to_owned();
     for line in [
-        format!("show {} --offline {id}", archive("support")),
-        format!("archive info {}", archive("support")),
-        format!("doctor {}", archive("support")),
-        format!("stats {}", archive("support")),
-        format!("sync {} --rate 1000", archive("syncer")),
-        format!("archive info {}", archive("syncer")),
-        format!(
-            "archive purge {} --to gone@example.com --yes",
-            archive("syncer")
-        ),
-        format!("archive purge {} --older 500d --yes", archive("syncer")),
+        format!("show {support} --offline {id}"),
+        format!("archive info {support}"),
+        format!("doctor {support}"),
+        format!("stats {support}"),
+        format!("sync {syncer} --rate 1000"),
+        format!("archive info {syncer}"),
+        format!("archive purge {syncer} --to gone@example.com --yes"),
+        format!("archive purge {syncer} --older 500d --yes"),
     ] {
         sentbox.stdout(&line);
     }
     let keyless = Sentbox::new();
-    let url = archive("support").replace("--archive ", "");
+    let url = support.replace("--archive ", "");
     keyless.configure(&format!("[profiles.default]\narchive = \"{url}\"\n"));
     keyless
         .stdout_with_input("--linear", "")
         .assert_contains("30 emails");
-    let vacuum = sentbox.transcript(&format!("archive vacuum {}", archive("syncer")));
+    let vacuum = sentbox.transcript(&format!("archive vacuum {syncer}"));
     vacuum.assert_contains("another role");
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'team%'";
     assert_eq!(
@@ -174,7 +157,7 @@ fn documented_roles_are_enough_for_their_commands() {
         "no command asked for received mail"
     );
     server.rows("CREATE SCHEMA team_received");
-    let received = sentbox.transcript(&format!("sync {} --received", archive("syncer")));
+    let received = sentbox.transcript(&format!("sync {syncer} --received"));
     received.assert_contains("the owner of the schema creates the archive");
 }
 

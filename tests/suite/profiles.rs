@@ -60,28 +60,14 @@ fn piped_key_is_verified_stored_and_used() {
 
 #[test]
 fn rejected_or_send_only_key_is_not_stored() {
-    for (answer, kind, code) in [
-        (
-            "HTTP/1.1 400 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"validation_error\",\"message\":\"API key is invalid\"}",
-            "key_rejected",
-            3,
-        ),
-        (
-            "HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n",
-            "key_rejected",
-            3,
-        ),
-        (
-            "HTTP/1.1 401 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}",
-            "key_send_only",
-            3,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>",
-            "not_the_api",
-            5,
-        ),
-    ] {
+    #[rustfmt::skip] // one answer a line
+    let cases = [
+        ("HTTP/1.1 400 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"validation_error\",\"message\":\"API key is invalid\"}", "key_rejected", 3),
+        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
+        ("HTTP/1.1 401 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}", "key_send_only", 3),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
+    ];
+    for (answer, kind, code) in cases {
         let sentbox = Sentbox::new();
         let server = RawServer::start([answer]);
         let login = format!("login --json --base-url {}", server.base);
@@ -106,7 +92,7 @@ fn typed_key_is_not_shown() {
     let service = service();
     let arguments = ["login", "--base-url", &service.base()];
     let mut session = Session::start(SENTBOX, &arguments, &[], (100, 24));
-    session.until("the prompt", |screen| screen.contains("(profile default):"));
+    session.until_shown("(profile default):");
     // A hand faster than any user's must wait until the echo is off.
     session.until_restored(false);
     session.press(&format!("{KEY}\r"));

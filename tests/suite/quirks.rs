@@ -1,7 +1,7 @@
 //! Tests of the commands against services that differ from the real one but work.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -145,6 +145,18 @@ async fn email_with_differently_spelled_id_is_shown() {
     assert!(text(&outputs[0].stdout).contains(subject), "{subject}");
 }
 
+/// Returns the first line with one of these texts that `sync` prints to stderr, and stops it.
+async fn first_note(sentbox: &Sentbox, texts: &'static [&str]) -> String {
+    let mut child = sentbox.spawn("sync --back all");
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let has_one = |line: &String| texts.iter().any(|text| line.contains(text));
+    let find = move || stderr.lines().map_while(Result::ok).find(has_one);
+    let line = tokio::task::spawn_blocking(find).await.unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    line.unwrap()
+}
+
 #[tokio::test]
 async fn long_rate_limit_wait_is_reported_on_pipe() {
     let service = Faulty::start().await;
@@ -157,24 +169,8 @@ async fn long_rate_limit_wait_is_reported_on_pipe() {
     let (refused, sentbox) = tokio::task::spawn_blocking(list).await.unwrap();
     refused.assert_contains("has asked to wait");
     refused.assert_ends("exit code 6");
-    let line = "sync --back all";
-    let mut child = sentbox
-        .command(line)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    let waiting = |line: &String| line.starts_with("sentbox: waiting ");
-    let first =
-        tokio::task::spawn_blocking(move || stderr.lines().map_while(Result::ok).find(waiting))
-            .await
-            .unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    first
-        .unwrap()
-        .assert_ends(" h for the service's rate limit");
+    let first = first_note(&sentbox, &["sentbox: waiting "]).await;
+    first.assert_ends(" h for the service's rate limit");
 }
 
 #[tokio::test]
@@ -182,17 +178,8 @@ async fn pause_after_server_error_is_no_rate_limit() {
     let service = Faulty::start().await;
     service.does(|_, _| Answer::Raw(http("503 Busy", "retry-after: 120\r\n", b"")));
     let sentbox = Sentbox::at_address("re_demo", service.base());
-    let mut child = sentbox.spawn("sync --back all");
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    let find = || {
-        let mut lines = stderr.lines().map_while(Result::ok);
-        lines.find(|line| line.contains("trying again") || line.contains("waiting"))
-    };
-    let line = tokio::task::spawn_blocking(find).await.unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let expected = "sentbox: a request failed; trying again in 2 min";
-    assert_eq!(line.unwrap(), expected);
+    let first = first_note(&sentbox, &["trying again", "waiting"]).await;
+    assert_eq!(first, "sentbox: a request failed; trying again in 2 min");
 }
 
 #[tokio::test]

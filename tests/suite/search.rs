@@ -191,8 +191,8 @@ fn impossible_values_are_rejected_with_the_nearest_name() {
         "id:\"\"",
         "to: is:bounced",
     ] {
-        let run = sentbox.run(&format!("search --count {impossible}"));
-        assert_eq!(run.status.code(), Some(2), "{impossible}");
+        let code = sentbox.code(&format!("search --count {impossible}"));
+        assert_eq!(code, Some(2), "{impossible}");
     }
     let stdout = sentbox.stdout("search --count -q status:\"archived\"");
     assert_eq!(stdout, "0\n");

@@ -1,18 +1,17 @@
 //! Tests of unusable archive files: each is reported, and no stored mail is lost.
 
 use std::path::PathBuf;
-use std::process::Output;
 
 use crate::cli::sample;
 use crate::harness::process::{Sentbox, set_mode};
 use crate::harness::text::TextChecks as _;
 use serde_json::Value;
 
-/// Runs a command with a limit on file sizes, in blocks of 512 bytes,
-/// as on a full disk.
-fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
+/// Returns the transcript of a command with a limit on file sizes, in blocks
+/// of 512 bytes, as on a full disk.
+fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> String {
     let mut command = sentbox.limited(&format!("-f {blocks}"), line);
-    command.output().unwrap()
+    sentbox.shown(&command.output().unwrap())
 }
 
 #[test]
@@ -20,53 +19,42 @@ fn full_disk_keeps_stored_mail_and_resumes() {
     let sentbox = Sentbox::using(sample(900));
     let first = sentbox.json("sync --back 1d --rate 1000 --json");
     let stored = first["new"].as_u64().unwrap();
-    let output = limited(&sentbox, 400, "sync --back all --rate 1000");
-    let words = sentbox.shown(&output);
-    assert!(output.status.code() == Some(8), "{words}");
+    let words = limited(&sentbox, 400, "sync --back all --rate 1000");
     words.assert_contains("archive");
     words.assert_contains("what is stored is safe");
+    words.assert_ends("exit code 8");
     let after = sentbox.info();
     assert!(after["emails"].as_u64().unwrap() >= stored, "{after}");
     assert_eq!(after["complete"], false);
     // What is asked for is shown although it cannot be kept.
-    let id = sentbox.json("list --json --limit 1")["data"][0]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let shown = limited(&sentbox, 1, &format!("show {id}"));
-    assert_eq!(shown.status.code(), Some(0));
-    let output = limited(&sentbox, 4, "doctor --quick");
-    let doctor = sentbox.shown(&output);
+    let email = sentbox.json("list --jsonl --limit 1");
+    let id = email["id"].as_str().unwrap();
+    limited(&sentbox, 1, &format!("show {id}")).assert_ends("exit code 0");
+    let doctor = limited(&sentbox, 4, "doctor --quick");
     doctor.assert_contains("FAILED  data      [HOME]/.local/share/sentbox cannot be written to: ");
     doctor.assert_ends("exit code 8");
     let archive = sentbox.archive_path();
     let line = format!("doctor --archive {}", archive.display());
-    let doctor = sentbox.shown(&limited(&sentbox, 1, &line));
-    doctor.assert_contains("FAILED  archive   ");
+    limited(&sentbox, 1, &line).assert_contains("FAILED  archive   ");
     sentbox.stdout("sync --back all --rate 1000");
     assert_eq!(sentbox.info()["emails"], 900);
     assert_eq!(sentbox.info()["complete"], true);
     // No file beside the archive can be created.
-    let output = limited(&sentbox, 4, "search --count after:1970-01-01");
-    let words = sentbox.shown(&output);
-    assert!(output.status.success(), "{words}");
+    let words = limited(&sentbox, 4, "search --count after:1970-01-01");
     words.assert_contains("900");
     words.assert_contains("the disk is full");
-    let output = limited(&sentbox, 4, &format!("show {id}"));
-    let words = sentbox.shown(&output);
-    let notes = words.matches("the disk is full").count();
-    assert!(output.status.success() && notes == 1, "{words}");
-    let output = limited(&sentbox, 4, &format!("show {}", &id[..12]));
-    assert!(output.status.success(), "{}", sentbox.shown(&output));
+    words.assert_ends("exit code 0");
+    let words = limited(&sentbox, 4, &format!("show {id}"));
+    assert_eq!(words.matches("the disk is full").count(), 1, "{words}");
+    words.assert_ends("exit code 0");
+    limited(&sentbox, 4, &format!("show {}", &id[..12])).assert_ends("exit code 0");
     for line in ["archive purge --older 1d --yes", "archive vacuum"] {
-        let output = limited(&sentbox, 4, line);
-        let words = sentbox.shown(&output);
+        let words = limited(&sentbox, 4, line);
         words.assert_contains("the disk is full");
         words.assert_contains(": nothing was changed");
         words.assert_lacks("restart sentbox");
     }
-    let output = limited(&sentbox, 40, "export --as jsonl --to mail.jsonl");
-    let words = sentbox.shown(&output);
+    let words = limited(&sentbox, 40, "export --as jsonl --to mail.jsonl");
     words.assert_contains("the same command with --resume continues it");
     sentbox.stdout("export --as jsonl --to mail.jsonl --resume");
     let lines = std::fs::read_to_string(sentbox.home().join("mail.jsonl")).unwrap();

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 #[test]
 fn locale_without_utf8_draws_ascii() {
     let mut session = Session::start_demo(&[("LC_ALL", "C")], (120, 40));
-    let screen = session.until("the list", |screen| screen.contains(" ok "));
+    let screen = session.until_shown(" ok ");
     assert!(!screen.contains('✓'), "{screen}");
     session.quit();
 }
@@ -18,9 +18,7 @@ fn locale_without_utf8_draws_ascii() {
 #[test]
 fn unknown_time_zone_is_reported_on_the_screen() {
     let mut session = Session::start_demo(&[("TZ", "Foo/Bar")], (120, 40));
-    session.until("the warning", |screen| {
-        screen.contains("TZ is Foo/Bar, which this machine does not know as a time zone")
-    });
+    session.until_shown("TZ is Foo/Bar, which this machine does not know as a time zone");
     session.quit();
 }
 
@@ -31,7 +29,7 @@ fn query_of_several_lines_becomes_one_line() {
         ("SENTBOX_BASE_URL", "http://127.0.0.1:1"),
     ];
     let mut session = Session::start(SENTBOX, &["ana\nbob"], &environment, (100, 24));
-    session.until("the query", |screen| screen.contains("▸ ana bob "));
+    session.until_shown("▸ ana bob ");
     // The first key leaves the filter.
     session.press("q");
     session.quit();
@@ -41,15 +39,11 @@ fn query_of_several_lines_becomes_one_line() {
 fn browsing_opening_and_resizing_work_until_quit() {
     let mut session = Session::demo(&[]);
     session.press("jj\r");
-    session.until("the reader has the focus", |screen| {
-        screen.contains("q back")
-    });
+    session.until_shown("q back");
     session.press("J");
-    session.until("the fourth email", |screen| screen.contains("  4/"));
+    session.until_shown("  4/");
     session.press("q");
-    session.until("the list has the focus", |screen| {
-        screen.contains("Enter read")
-    });
+    session.until_shown("Enter read");
     for (columns, rows) in [(80, 24), (40, 12), (1, 1), (200, 60), (100, 30)] {
         session
             .master
@@ -64,7 +58,7 @@ fn browsing_opening_and_resizing_work_until_quit() {
         screen.lines().count() > 20 && screen.contains("Enter read") && screen.contains("────────")
     });
     session.press("?");
-    session.until("the help", |screen| screen.contains("In the list"));
+    session.until_shown("In the list");
     session.press("\u{1b}");
     session.until("the list again", |screen| {
         screen.contains("Enter read") && !screen.contains("In the list")
@@ -106,7 +100,7 @@ fn reported_background_gives_colours_and_no_keys() {
         session.press(report);
         session.press("j");
         let position = if colour == 22 { "  2/" } else { "  3/" };
-        let text = session.until("the next row", |screen| screen.contains(position));
+        let text = session.until_shown(position);
         text.assert_contains("demo ▸ all mail");
         assert_eq!(delivered(&session), vt100::Color::Idx(colour));
     }
@@ -116,9 +110,7 @@ fn reported_background_gives_colours_and_no_keys() {
 #[test]
 fn other_charset_draws_ascii_and_is_reported() {
     let mut session = Session::start_demo(&[("LC_ALL", "de_DE.ISO-8859-1")], (120, 40));
-    session.until("the notice", |screen| {
-        screen.contains("LC_ALL=C.UTF-8 shows text outside ASCII, which is ? with LC_ALL=de_DE")
-    });
+    session.until_shown("LC_ALL=C.UTF-8 shows text outside ASCII, which is ? with LC_ALL=de_DE");
     assert!(session.seen.is_ascii());
     session.quit();
 }
@@ -127,7 +119,7 @@ fn other_charset_draws_ascii_and_is_reported() {
 fn terminals_without_answers_are_not_asked() {
     for environment in [[("TERM", "linux")], [("NO_COLOR", "1")], [("STY", "1.pts")]] {
         let mut session = Session::start_demo(&environment, (80, 24));
-        session.until("the list", |screen| screen.contains("Enter read"));
+        session.until_shown("Enter read");
         assert!(!session.seen.windows(3).any(|bytes| bytes == b"]11"));
         session.quit();
     }
@@ -139,9 +131,7 @@ fn wrong_colour_is_a_banner_on_the_screen() {
     let path = folder.path().join("c.toml");
     std::fs::write(&path, "[theme]\naccent = \"blu\"\n").unwrap();
     let mut session = Session::demo(&[("SENTBOX_CONFIG", path.to_str().unwrap())]);
-    session.until("the banner", |screen| {
-        screen.contains("\n c.toml:2: accent is a name such as")
-    });
+    session.until_shown("\n c.toml:2: accent is a name such as");
     session.press("x");
     session.until("no banner", |screen| {
         !screen.contains("any key closes this")
@@ -160,17 +150,16 @@ fn control_c_quits_with_success() {
 fn suspend_restores_terminal_and_resume_takes_it() {
     // Only a shell with job control can stop its job and go on with it.
     let script = format!(
-        "set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT",
-        env!("CARGO_BIN_EXE_sentbox")
+        "set -m; '{SENTBOX}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT"
     );
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
-    session.until("the list", |screen| screen.contains("Enter read"));
+    session.until_shown("Enter read");
     session.press("\u{1a}");
     session.until("the shell", |screen| {
         screen.contains("STOPPED") && !screen.contains("Enter read")
     });
     session.press("\n");
-    session.until("the list again", |screen| screen.contains("Enter read"));
+    session.until_shown("Enter read");
     session.press("q");
     let (code, text) = session.end();
     assert_eq!(code, 0);
@@ -182,10 +171,10 @@ fn suspend_without_a_shell_to_continue_changes_nothing() {
     // As `ssh host 'cd mail && sentbox'` does; a stopped program could not be continued.
     let script = format!("'{SENTBOX}' demo --emails 300; echo LEFT");
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
-    session.until("the list", |screen| screen.contains("Enter read"));
+    session.until_shown("Enter read");
     session.press("\u{1a}");
     session.press("?");
-    session.until("the help", |screen| screen.contains("In the list"));
+    session.until_shown("In the list");
     session.press("\u{1b}");
     session.until("the list again", |screen| {
         screen.contains("Enter read") && !screen.contains("In the list")
@@ -198,13 +187,12 @@ fn suspend_without_a_shell_to_continue_changes_nothing() {
 #[test]
 fn stop_from_outside_restores_terminal_until_continued() {
     let script = format!(
-        "set -m; sh -c 'echo $$ > \"$HOME/pid\"; exec \"$0\" demo --emails 300' '{}'; \
-         echo STOPPED; read line; fg >/dev/null; echo LEFT",
-        env!("CARGO_BIN_EXE_sentbox")
+        "set -m; sh -c 'echo $$ > \"$HOME/pid\"; exec \"$0\" demo --emails 300' '{SENTBOX}'; \
+         echo STOPPED; read line; fg >/dev/null; echo LEFT"
     );
     for signal in [Signal::TSTP, Signal::STOP] {
         let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
-        session.until("the list", |screen| screen.contains("Enter read"));
+        session.until_shown("Enter read");
         let pid = std::fs::read_to_string(session.home.path().join("pid")).unwrap();
         kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), signal).unwrap();
         let is_restored = signal == Signal::TSTP;
@@ -229,7 +217,7 @@ fn piped_command_has_terminal_keys_and_interrupt() {
     let arguments = ["--base-url", &service.base()];
     let key = [("SENTBOX_API_KEY", KEY)];
     let mut session = Session::start(SENTBOX, &arguments, &key, (100, 30));
-    session.until("the email", |screen| screen.contains("Thanks"));
+    session.until_shown("Thanks");
     session.press("|cat; echo; printf READY; read line </dev/tty; echo \"GOT $line\"\r");
     session.until("the command", |screen| {
         screen.contains("Thanks") && screen.contains("READY") && !screen.contains("ana@")
@@ -239,23 +227,19 @@ fn piped_command_has_terminal_keys_and_interrupt() {
         screen.contains("GOT hello") && screen.contains("press a key")
     });
     session.press("x");
-    let screen = session.until("the list", |screen| screen.contains("ana@"));
+    let screen = session.until_shown("ana@");
     // The key is for the prompt alone.
     screen.assert_lacks("marked");
-    session.until("the notice", |screen| {
-        screen.contains("exit status: 0; its input was the body, 7 characters")
-    });
+    session.until_shown("exit status: 0; its input was the body, 7 characters");
     // With `exec`: a shell that is just starting a program may lose the signal.
     session.press("|echo WAITING; exec sleep 1000\r");
-    session.until("another command", |screen| {
-        screen.contains("sentbox]\nWAITING")
-    });
+    session.until_shown("sentbox]\nWAITING");
     session.press("\u{3}");
     session.until("its end", |screen| {
         screen.matches("press a key").count() == 2
     });
     session.press(" ");
-    session.until("the notice", |screen| screen.contains("signal: 2"));
+    session.until_shown("signal: 2");
     session.quit();
 }
 
@@ -264,7 +248,7 @@ fn panic_anywhere_restores_terminal_and_writes_report() {
     for (position, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
         let mut session = Session::start_demo(&[("SENTBOX_PANIC", position)], (100, 30));
         if !keys.is_empty() {
-            session.until("the list", |screen| screen.contains("Enter read"));
+            session.until_shown("Enter read");
             session.press(keys);
         }
         let state = session.home.path().join(".local/state/sentbox");
@@ -310,11 +294,11 @@ fn pasted_key_is_used_and_never_shown() {
     ]));
     let arguments = ["-vv", "--base-url", &service.base()];
     let mut session = Session::start(SENTBOX, &arguments, &[], (100, 30));
-    session.until("the set-up screen", |screen| screen.contains("Log in"));
+    session.until_shown("Log in");
     session.press("\r");
-    session.until("the form", |screen| screen.contains("paste or type it"));
+    session.until_shown("paste or type it");
     session.press(&format!("\u{1b}[200~{KEY}\n\u{1b}[201~"));
-    let form = session.until("the letters", |screen| screen.contains("20 characters"));
+    let form = session.until_shown("20 characters");
     form.assert_contains("••••");
     form.assert_lacks("canary");
     session.press("\r");
@@ -334,18 +318,14 @@ fn hanging_service_delays_nothing() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let environment = [("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)];
     let mut session = Session::start(SENTBOX, &[], &environment, (80, 24));
-    session.until("the screen", |screen| {
-        screen.contains("Loading the newest emails")
-    });
+    session.until_shown("Loading the newest emails");
     session.quit();
 }
 
 #[test]
 fn commands_that_read_the_terminal_report_it() {
     let mut session = Session::start(SENTBOX, &["render"], &[], (80, 24));
-    session.until("the note", |screen| {
-        screen.contains("reading from the terminal; Ctrl-D ends the input")
-    });
+    session.until_shown("reading from the terminal; Ctrl-D ends the input");
     session.press("<p>A <b>zephyr</b>\r\x04");
     let (code, screen) = session.end();
     assert_eq!(code, 0);

@@ -16,10 +16,11 @@ const HOSTILE: &str = "\u{1b}]0;X\u{7}\u{9b}31m\u{202e}\u{2066}\u{200f}\u{200b}\
 
 const EMAIL: &str = r#"{"id":"5b","to":["\u001b]0;X\u0007\u009b31m\u202e\u200b@example.com"],"from":"\u001b]0;X\u0007","subject":"\u001b]0;X\u0007\u009b31m\u202e\u2066\u200f\u200b","last_event":"\u001b]0;X\u0007\u202e","created_at":"\u001b]0;X\u0007\u009b31m","html":"<b>\u001b]0;X\u0007\u009b31m\u202e\u200b</b>","text":"\u001b]0;X\u0007\u009b31m\u202e","tags":[{"name":"\u001b]0;X\u0007","value":"\u202e"}],"odd\u001b]0;X\u0007":"\u009b\u202e"}"#;
 
-/// Returns what the program writes to a terminal of 100 columns.
-fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> String {
+/// Returns what a command line writes to a terminal of 100 columns.
+fn written(home: &Path, environment: &[(&str, &str)], line: &str) -> String {
     let pair = terminal::open(100, 30);
-    let mut command = terminal::command(SENTBOX, arguments, &[("TERM", "dumb"), ("TZ", "UTC")]);
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let mut command = terminal::command(SENTBOX, &arguments, &[("TERM", "dumb"), ("TZ", "UTC")]);
     command.cwd("/");
     command.env("HOME", home);
     for (name, value) in environment {
@@ -45,7 +46,7 @@ fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> Str
 }
 
 /// Fails if the text has characters that a terminal obeys or hides.
-fn check(text: &str, what: &[&str]) {
+fn check(text: &str, what: &str) {
     let acts = |c: &char| match *c {
         '\n' | '\r' | '\t' => false,
         c => {
@@ -61,82 +62,23 @@ fn check(text: &str, what: &[&str]) {
     assert!(!has_effect, "{what:?} wrote {text:?}");
 }
 
-fn lines(hostile: &str) -> Vec<Vec<String>> {
-    let lines = [
-        "H",
-        "list H",
-        "list",
-        "list --after H",
-        "list --limit H",
-        "show H",
-        "show 5b",
-        "show 5b --as html",
-        "show 5b --as text",
-        "show 5b --as source",
-        "show 5b --as H",
-        "show --offline H",
-        "sync",
-        "sync --back H",
-        "search H",
-        "search to:H",
-        "search",
-        "search --columns subject,to",
-        "search --columns H",
-        "search --csv",
-        "search --sort H",
-        "search is:H after:H",
-        "archive info",
-        "archive H",
-        "archive purge H --dry-run",
-        "archive purge to:H --dry-run",
-        "archive purge subject:H",
-        "archive purge --to H --dry-run",
-        "archive purge --to H",
-        "archive purge --older H",
-        "archive vacuum",
-        "archive adopt",
-        "archive begin",
-        "import H",
-        "import /H/H",
-        "render H",
-        "render --width H",
-        "profile list",
-        "profile use H",
-        "profile remove H",
-        "profile remove acme",
-        "-p H list",
-        "--base-url H list",
-        "--base-url http://H list",
-        "--ca-file H list",
-        "--log /H/H list",
-        "--timezone H list",
-        "--color H list",
-        "--rate H list",
-        "--H",
-        "config path",
-        "config check",
-        "config H",
-        "doctor",
-        "doctor --ca-file H",
-        "login",
-        "login -p H",
-        "serve --listen H",
-        "serve --demo --allow-host H",
-        "serve --demo --emails H",
-        "completions H",
-        "man H",
-        "help H",
-        "demo H",
-    ];
-    lines
-        .iter()
-        .map(|line| {
-            line.split(' ')
-                .map(|word| word.replace('H', hostile))
-                .collect()
-        })
-        .collect()
-}
+/// Commands, with `H` for hostile text.
+#[rustfmt::skip] // many commands a line
+const LINES: [&str; 64] = [
+    "H", "list H", "list", "list --after H", "list --limit H", "show H", "show 5b",
+    "show 5b --as html", "show 5b --as text", "show 5b --as source", "show 5b --as H",
+    "show --offline H", "sync", "sync --back H", "search H", "search to:H", "search",
+    "search --columns subject,to", "search --columns H", "search --csv", "search --sort H",
+    "search is:H after:H", "archive info", "archive H", "archive purge H --dry-run",
+    "archive purge to:H --dry-run", "archive purge subject:H", "archive purge --to H --dry-run",
+    "archive purge --to H", "archive purge --older H", "archive vacuum", "archive adopt",
+    "archive begin", "import H", "import /H/H", "render H", "render --width H", "profile list",
+    "profile use H", "profile remove H", "profile remove acme", "-p H list", "--base-url H list",
+    "--base-url http://H list", "--ca-file H list", "--log /H/H list", "--timezone H list",
+    "--color H list", "--rate H list", "--H", "config path", "config check", "config H", "doctor",
+    "doctor --ca-file H", "login", "login -p H", "serve --listen H", "serve --demo --allow-host H",
+    "serve --demo --emails H", "completions H", "man H", "help H", "demo H",
+];
 
 #[test]
 fn no_command_echoes_control_sequences() {
@@ -153,10 +95,9 @@ fn no_command_echoes_control_sequences() {
         .replace('\u{202e}', "\"\\u001b]0;X\\u0007\\u202e\""),
     );
     let environment = [("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &base)];
-    for line in lines(HOSTILE) {
-        let line: Vec<&str> = line.iter().map(String::as_str).collect();
-        for more in [&[][..], &["--json"], &["--jsonl", "-v"]] {
-            let line = [more, &line].concat();
+    for line in LINES {
+        for more in ["", "--json ", "--jsonl -v "] {
+            let line = format!("{more}{}", line.replace('H', HOSTILE));
             check(&written(&home, &environment, &line), &line);
         }
     }
@@ -182,9 +123,8 @@ fn other_charsets_get_ascii_alone() {
                 ("SENTBOX_BASE_URL", base.as_str()),
                 ("LC_ALL", charset),
             ];
-            let line: Vec<&str> = line.split(' ').collect();
-            let text = written(home.path(), &environment, &line);
-            assert!(text.is_ascii(), "{line:?} wrote {text:?}");
+            let text = written(home.path(), &environment, line);
+            assert!(text.is_ascii(), "{line} wrote {text:?}");
             text.assert_contains(expected);
         }
     }
@@ -218,18 +158,16 @@ fn variables_are_never_echoed_with_control_characters() {
             HOSTILE
         };
         for line in [
-            &["doctor"][..],
-            &["list"],
-            &["config", "check"],
-            &["config", "path"],
-            &["profile", "list"],
+            "doctor",
+            "list",
+            "config check",
+            "config path",
+            "profile list",
         ] {
             // A terminal that names itself so may be written to with colours.
             let environment = [(name, value), ("NO_COLOR", "1")];
-            check(
-                &written(dir.path(), &environment, line),
-                &[&[name], line].concat(),
-            );
+            let text = written(dir.path(), &environment, line);
+            check(&text, &format!("{line} with {name}"));
         }
     }
 }
@@ -244,20 +182,10 @@ fn responses_are_never_echoed_with_control_characters() {
         "HTTP/1.1 200 OK\r\ncontent-type: text/\u{9b}31m\r\nconnection: close\r\ncontent-length: 9\r\n\r\n\u{1b}]0;X\u{7}\u{9b}3",
     ];
     for answer in answers {
-        for line in [
-            &["list", "-v"][..],
-            &["doctor"],
-            &["show", "5b", "--json", "-v"],
-        ] {
+        for line in ["list -v", "doctor", "show 5b --json -v"] {
             let base = RawServer::start([answer]).base;
-            check(
-                &written(
-                    dir.path(),
-                    &[("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &base)],
-                    line,
-                ),
-                line,
-            );
+            let environment = [("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &base)];
+            check(&written(dir.path(), &environment, line), line);
         }
     }
 }

@@ -60,7 +60,7 @@ fn lost_terminal_is_no_crash_in_any_phase() {
         assert!(!has_crash_report(home.path()), "{keys}");
     }
     let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
-    session.until("the set-up screen", |screen| screen.contains("Log in"));
+    session.until_shown("Log in");
     let (code, home) = session.close();
     assert_eq!(code, 129);
     assert!(!has_crash_report(home.path()), "the set-up screen");
@@ -74,7 +74,7 @@ fn lost_terminal_is_no_crash_in_any_phase() {
 fn lost_terminal_ends_program_despite_ignored_hangup() {
     let script = format!("trap '' HUP; exec '{SENTBOX}' demo --emails 300");
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
-    session.until("the list", |screen| screen.contains("Enter read"));
+    session.until_shown("Enter read");
     let (code, home) = session.close();
     assert_eq!(code, 129);
     assert!(!has_crash_report(home.path()));
@@ -124,7 +124,7 @@ fn low_descriptor_limit_is_reported() {
 fn interrupted_prompt_restores_the_terminal() {
     for signal in SHUTDOWN_SIGNALS {
         let mut session = Session::start(SENTBOX, &["login"], &[], (80, 24));
-        session.until("the prompt", |screen| screen.contains("API key for"));
+        session.until_shown("API key for");
         if signal == Signal::INT {
             session.press("re_half\u{3}");
         } else {
@@ -141,7 +141,7 @@ fn interrupted_prompt_restores_the_terminal() {
 #[test]
 fn stopped_prompt_restores_the_terminal_meanwhile() {
     let mut session = Session::start(SENTBOX, &["login"], &[], (80, 24));
-    session.until("the prompt", |screen| screen.contains("API key for"));
+    session.until_shown("API key for");
     session.press("\u{1a}");
     session.until_restored(true);
     session.until_stopped();

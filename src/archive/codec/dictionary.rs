@@ -206,6 +206,7 @@ mod tests {
     use crate::archive::Archive;
     use crate::archive::tests::{at, import_lines, memory, put_email};
     use crate::mail::EmailId;
+    use crate::text::checks::TextChecks as _;
 
     /// A letter of one kind to one of many people, some of whom get several.
     fn letter(n: usize) -> String {
@@ -239,10 +240,7 @@ mod tests {
     fn dictionary_has_shared_words_only() {
         let letters: Vec<String> = (0..256).map(letter).collect();
         let text = built(&letters);
-        assert!(
-            text.contains("<table class='frame'><tr><td style='padding:8px;color:#333'>Dear , thank you for your order</td>"),
-            "{text}"
-        );
+        text.assert_contains("<table class='frame'><tr><td style='padding:8px;color:#333'>Dear , thank you for your order</td>");
         assert!(!text.contains("Person"), "{text}");
         // Ten letters to one person are not letters to many people.
         let same: Vec<String> = letters

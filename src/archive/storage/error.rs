@@ -167,6 +167,7 @@ fn io_error(extended_code: i32) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::checks::TextChecks as _;
 
     fn reported(extended_code: i32) -> Error {
         rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), None).into()
@@ -229,11 +230,9 @@ mod tests {
                 error.hint
             );
         }
-        assert!(
-            reported(ffi::SQLITE_FULL)
-                .message
-                .contains("the disk is full")
-        );
+        reported(ffi::SQLITE_FULL)
+            .message
+            .assert_contains("the disk is full");
         assert!(reported(ffi::SQLITE_IOERR_LOCK).message.contains("lock"));
     }
 
@@ -248,12 +247,9 @@ mod tests {
 
         let damaged = || reported(ffi::SQLITE_CORRUPT);
         let error = explain_damage(damaged(), Path::new("/proc/self/mem"));
-        assert!(
-            error
-                .message
-                .starts_with("the system cannot read the archive file: "),
-            "{error}"
-        );
+        error
+            .message
+            .assert_starts("the system cannot read the archive file: ");
         let (_dir, path) = temp_path("archive.sqlite");
         std::fs::write(&path, "whole or not, it can be read").unwrap();
         assert_eq!(explain_damage(damaged(), &path), damaged());

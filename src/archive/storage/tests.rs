@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::archive::tests::temp_path;
+use crate::text::checks::TextChecks as _;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,10 +18,8 @@ fn symbolic_link_leaves_mode_of_target() {
     let error = Connections::open_on_disk(&link)
         .err()
         .expect("others may read it");
-    assert!(
-        error.message.contains("symbolic link") && error.hint.contains("chmod 600"),
-        "{error}"
-    );
+    error.message.assert_contains("symbolic link");
+    error.hint.assert_contains("chmod 600");
     assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));
     std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
     assert!(

@@ -11,6 +11,7 @@ use crate::archive::{Archive, ArchiveLocation, PagePosition};
 use crate::config::{ArchiveOrigin, BaseUrl, Env, Flags, Settings};
 use crate::error::Result;
 use crate::mail::Mailbox;
+use crate::text::checks::TextChecks as _;
 
 struct TestHome(tempfile::TempDir);
 
@@ -82,12 +83,9 @@ fn archive_in_use_is_not_adopted() {
     let used = home.open("re_one", OnMismatch::Ask).unwrap();
     assert!(used.poll_lock().try_acquire(jiff::Timestamp::UNIX_EPOCH));
     let error = home.open("re_two", OnMismatch::Adopt).unwrap_err();
-    assert!(
-        error
-            .message
-            .contains("another sentbox is using the archive"),
-        "{error}"
-    );
+    error
+        .message
+        .assert_contains("another sentbox is using the archive");
 }
 
 #[test]
@@ -102,10 +100,7 @@ fn first_answer_decides_whose_archive_it_is() {
     let second = open("re_two", OnMismatch::Ask).unwrap();
     first.merge_page(&page).unwrap();
     let error = second.merge_page(&page).unwrap_err();
-    assert!(
-        error.message.contains("belongs to another key now"),
-        "{error}"
-    );
+    error.message.assert_contains("belongs to another key now");
     assert!(open("re_two", OnMismatch::Ask).is_err());
     assert!(open("re_one", OnMismatch::Ask).is_ok());
     // The user has decided that both are of one team.
@@ -222,10 +217,9 @@ fn reading_received_mail_without_key_binds_nothing() {
     );
     for mailbox in Mailbox::ALL {
         let error = open(&settings, mailbox, OnMismatch::Ask).unwrap_err();
-        assert!(
-            error.message.contains("of 1 email belongs to no key yet"),
-            "{error}"
-        );
+        error
+            .message
+            .assert_contains("of 1 email belongs to no key yet");
     }
     let archive = Archive::open(&settings.archive).unwrap();
     assert_eq!(archive.identity().unwrap(), None);

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use self::postgres_server::{TestServer, note_skipped};
+use self::postgres_server::{TestServer, documented_grants, note_skipped};
 use super::*;
 use crate::archive::storage::db::postgres::tests::{SERVER, schema_for_test, variable};
 use crate::config::ServerUrl;
@@ -388,14 +388,8 @@ fn reader_searches_and_leaves_the_work_to_others() {
     };
     merge_numbers(&archive, (0..3).rev(), Top);
     let schema = url.schema();
-    // The roles of the documentation.
-    let documented = include_str!("../../../docs/postgres.md");
-    let start = documented.find("```sql\n").unwrap() + 7;
-    let grants = documented[start..].split("```").next().unwrap();
-    let grants = format!(
-        "CREATE ROLE support LOGIN; CREATE ROLE syncer LOGIN; {}",
-        grants.replace("acme", schema)
-    );
+    let roles = "CREATE ROLE support LOGIN; CREATE ROLE syncer LOGIN; ";
+    let grants = roles.to_owned() + &documented_grants(schema);
     archive.write(|tx| tx.execute_batch(&grants)).unwrap();
     let server = variable(SERVER).unwrap().into_string().unwrap();
     let location_with = |user: &str| {

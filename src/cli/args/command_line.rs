@@ -370,6 +370,7 @@ fn list_commands(above: &str, holder: &Command) -> Vec<(String, Command)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::checks::TextChecks as _;
 
     fn error_of(line: &str) -> (String, String) {
         match parse_args(line.split(' ').map(OsString::from)) {
@@ -407,10 +408,7 @@ mod tests {
     fn usage_errors_show_the_usage_of_their_command() {
         for group in ["profile", "archive", "config"] {
             let (message, hint) = error_of(&format!("sentbox {group}"));
-            assert!(
-                message.starts_with(&format!("{group} needs a command: ")),
-                "{message}"
-            );
+            message.assert_starts(&format!("{group} needs a command: "));
             assert_eq!(hint, format!("see sentbox {group} --help"));
         }
         let (message, hint) = error_of("sentbox archive purge --older soon");
@@ -419,15 +417,9 @@ mod tests {
         let (_, hint) = error_of("sentbox --profile archive list --limit none");
         assert_eq!(hint, "see sentbox list --help");
         let (message, _) = error_of("sentbox --rate abc list");
-        assert!(
-            message.contains("a number of requests a second"),
-            "{message}"
-        );
+        message.assert_contains("a number of requests a second");
         let (message, _) = error_of("sentbox serve --demo --listen 8025");
-        assert!(
-            message.ends_with("as in 127.0.0.1:8025 or localhost:0"),
-            "{message}"
-        );
+        message.assert_ends("as in 127.0.0.1:8025 or localhost:0");
     }
 
     #[test]
@@ -495,11 +487,9 @@ mod tests {
         let expected = "--csv comes after its command, as in: sentbox list --csv";
         assert_eq!(error_of("sentbox --csv list").1, expected);
         assert_eq!(error_of("sentbox --nope").1, "see sentbox --help");
-        assert!(
-            error_of("sentbox --key re_x list")
-                .1
-                .contains("SENTBOX_API_KEY")
-        );
+        error_of("sentbox --key re_x list")
+            .1
+            .assert_contains("SENTBOX_API_KEY");
         let expected = "did you mean archive vacuum? To search for the words: sentbox -- vacuum";
         assert_eq!(error_of("sentbox vacuum").1, expected);
         let expected = "to exclude a word: `not word`, or `-word` after --";
@@ -563,16 +553,12 @@ mod tests {
             panic!("--utc is a flag")
         };
         assert_eq!(args.global.flags().zone, Some(jiff::tz::TimeZone::UTC));
-        assert!(
-            error_of("sentbox list --timezone Mars/Olympus")
-                .0
-                .ends_with("as in Europe/Madrid")
-        );
-        assert!(
-            error_of("sentbox list --utc --timezone UTC")
-                .0
-                .contains("cannot be used with")
-        );
+        error_of("sentbox list --timezone Mars/Olympus")
+            .0
+            .assert_ends("as in Europe/Madrid");
+        error_of("sentbox list --utc --timezone UTC")
+            .0
+            .assert_contains("cannot be used with");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tests of what `doctor` says about the clock and the terminal.
 
 use super::*;
+use crate::text::checks::TextChecks as _;
 
 fn clock_check(skew: SignedDuration) -> (&'static str, String) {
     let mut checks = Checks::default();
@@ -98,8 +99,7 @@ fn folder_that_cannot_be_written_is_named() {
     write_probe(&dir.path().join("new/archive.sqlite")).unwrap();
     assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     let error = write_probe(Path::new("/dev/null/new/archive.sqlite")).unwrap_err();
-    assert!(
-        error.message.starts_with("/dev/null cannot be written to"),
-        "{error:?}"
-    );
+    error
+        .message
+        .assert_starts("/dev/null cannot be written to");
 }

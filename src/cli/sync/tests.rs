@@ -11,6 +11,7 @@ use crate::archive::{ArchiveLocation, Coverage};
 use crate::error::{ErrorKind, RequestDetails};
 use crate::mail::{EmailId, Status};
 use crate::query::{ParseContext, Query, parse};
+use crate::text::checks::TextChecks as _;
 use crate::text::secrets::Secrets;
 
 #[test]
@@ -420,10 +421,7 @@ async fn watch_prints_changes_while_another_process_syncs() {
     let (stdout, notes) = Box::pin(watching).await;
     let expected = "another sentbox sends the requests; changes come from the archive";
     assert_eq!(notes, format!("sentbox: {expected}\n"));
-    assert!(
-        stdout.ends_with("new\t\tsent\tana@example.com\t\t1001\n"),
-        "{stdout}"
-    );
+    stdout.assert_ends("new\t\tsent\tana@example.com\t\t1001\n");
     assert_eq!(played.state().requests, 1, "that of the other process");
 }
 

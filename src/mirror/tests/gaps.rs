@@ -7,6 +7,12 @@ use crate::archive::{Coverage, PagePosition, PurgeTarget};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, parse};
 
+fn purge(mirror: &TestMirror, query: &str) {
+    let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
+    let target = PurgeTarget::Matching(parse(query, &context).query);
+    mirror.archive.purge(&target).unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn coverage_gap_is_filled_before_serving() {
     let (hand, service, mirror) = TestMirror::of_sample(900).await;
@@ -38,9 +44,7 @@ async fn deleted_and_purged_emails_are_not_served() {
     };
     let requested = mirror.archive.stamp_request(Hand::start()).unwrap();
     merge_at(&mirror.archive, page.into(), position, requested);
-    let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
-    let query = parse(&format!("id:{}", ids[5]), &context).query;
-    mirror.archive.purge(&PurgeTarget::Matching(query)).unwrap();
+    purge(&mirror, &format!("id:{}", ids[5]));
     let (_, left) = read_all(&mirror.running, "/emails", 50).await;
     assert!(!left.contains(&ids[3]) && !left.contains(&ids[5]));
     assert_eq!(left.len(), 118);
@@ -56,9 +60,7 @@ async fn deleted_and_purged_emails_are_not_served() {
 async fn newest_page_after_purge_has_current_listing_time() {
     let (hand, service, mirror) = TestMirror::of_sample(300).await;
     let (_, ids) = read_all(&mirror.running, "/emails", 100).await;
-    let context = ParseContext::new(Hand::start(), jiff::tz::TimeZone::UTC);
-    let query = parse(&format!("id:{} or id:{}", ids[5], ids[6]), &context).query;
-    mirror.archive.purge(&PurgeTarget::Matching(query)).unwrap();
+    purge(&mirror, &format!("id:{} or id:{}", ids[5], ids[6]));
     hand.advance(60);
     let later = mirror.restart(&service, &hand).await;
     let page = later.get("/emails?limit=100").await;
@@ -90,9 +92,7 @@ async fn poller_loads_all_and_serves_without_requests() {
     let hand = Hand::default();
     let service = Running::sample(450, &hand).await;
     let mirror = TestMirror::start(&service, &hand, true).await;
-    while mirror.archive.coverage().unwrap() != Coverage::Complete {
-        tokio::task::yield_now().await;
-    }
+    until(|| mirror.archive.coverage().unwrap() == Coverage::Complete).await;
     let requests = mirror.requests();
     let (bodies, _) = read_all(&service, "/emails", 100).await;
     assert_eq!(read_all(&mirror.running, "/emails", 100).await.0, bodies);

@@ -65,6 +65,24 @@ pub(super) async fn listen() -> (TcpListener, String) {
     (listener, base)
 }
 
+/// Waits until it is so.
+pub(super) async fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(super) async fn send(
+    request: reqwest::RequestBuilder,
+    headers: &[(&str, &str)],
+) -> reqwest::Response {
+    let headers = headers.iter().copied();
+    let request = headers.fold(request, |request, (name, value)| {
+        request.header(name, value)
+    });
+    request.send().await.unwrap()
+}
+
 impl Running {
     pub(super) fn new(
         base: String,
@@ -103,11 +121,7 @@ impl Running {
 
     pub(super) async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Got {
         let request = self.http.get(format!("{}{path}", self.base));
-        let headers = headers.iter().copied();
-        let request = headers.fold(request, |request, (name, value)| {
-            request.header(name, value)
-        });
-        let response = request.send().await.unwrap();
+        let response = send(request, headers).await;
         Got {
             status: response.status().as_u16(),
             headers: response.headers().clone(),

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use harness::{Got, Hand, Running, TestMirror, client, listen, read_all};
+use harness::{Got, Hand, Running, TestMirror, client, listen, read_all, send, until};
 
 use super::*;
 use crate::api::{ClientConfig, RetryPolicy};
@@ -267,9 +267,7 @@ async fn poller_is_unhealthy_until_archive_works_again() {
     assert_eq!(got.json()["poller"], "failing");
     assert_eq!(got.json()["error"], "archive");
     let _tasks = mirror.poll();
-    while lock(&mirror.state.poll_error).is_some() {
-        tokio::task::yield_now().await;
-    }
+    until(|| lock(&mirror.state.poll_error).is_none()).await;
     let got = health().await;
     assert_eq!(got.status, 200);
     assert_eq!(got.json()["poller"], "running");
@@ -287,16 +285,12 @@ async fn poller_goes_on_after_error_of_archive() {
     let moved = folder.path().join("moved");
     std::fs::rename(&path, &moved).unwrap();
     let _tasks = mirror.poll();
-    while lock(&mirror.state.poll_error).is_none() {
-        tokio::task::yield_now().await;
-    }
+    until(|| lock(&mirror.state.poll_error).is_some()).await;
     std::fs::rename(&moved, &path).unwrap();
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_mins(5)).await;
     tokio::time::resume();
-    while lock(&mirror.state.poll_error).is_some() {
-        tokio::task::yield_now().await;
-    }
+    until(|| lock(&mirror.state.poll_error).is_none()).await;
     assert_eq!(mirror.archive.query_count().unwrap(), 30);
 }
 
@@ -312,9 +306,7 @@ async fn newest_page_is_refreshed_before_a_client_waits() {
     let got = later.get("/emails").await;
     let at = got.header("x-sentbox-checked-at");
     assert_eq!(at, Some("2026-11-20T09:41:07.000000Z"), "what is stored");
-    while later.archive.head_at().unwrap() == Some(Hand::start()) {
-        tokio::task::yield_now().await;
-    }
+    until(|| later.archive.head_at().unwrap() != Some(Hand::start())).await;
     assert_eq!(later.requests(), 1);
 }
 

@@ -56,12 +56,11 @@ async fn refused_key_of_mirror_is_reported_once() {
     let state = Arc::clone(&mirror.state);
     for _ in 0..2 {
         let mut tasks = mirror.poll();
-        let is_failed = |error: &Option<Error>| {
+        until(|| {
+            let error = lock(&state.poll_error);
             (error.as_ref()).is_some_and(|error| error.message != "an earlier attempt")
-        };
-        while !is_failed(&lock(&state.poll_error)) {
-            tokio::task::yield_now().await;
-        }
+        })
+        .await;
         tasks.shutdown().await;
         if let Some(error) = &mut *lock(&state.poll_error) {
             assert!(error.kind.is_key_error(), "{error}");

@@ -32,11 +32,7 @@ impl TestMirror {
     async fn post(&self, body: String, headers: &[(&str, &str)]) -> u16 {
         let url = format!("{}/webhooks", self.running.base);
         let request = self.running.http.post(url).body(body);
-        let headers = headers.iter().copied();
-        let request = headers.fold(request, |request, (name, value)| {
-            request.header(name, value)
-        });
-        request.send().await.unwrap().status().as_u16()
+        send(request, headers).await.status().as_u16()
     }
 }
 
@@ -110,14 +106,9 @@ async fn events_of_new_mail_cost_one_request() {
     }
     let mut early = bounced(new[0], now);
     early["data"]["created_at"] = now.to_string().into();
-    assert_eq!(
-        mirror.post_event(&early, now).await,
-        503,
-        "its reason would be lost"
-    );
-    while mirror.archive.head_at().unwrap() != Some(now) {
-        tokio::task::yield_now().await;
-    }
+    let status = mirror.post_event(&early, now).await;
+    assert_eq!(status, 503, "its reason would be lost");
+    until(|| mirror.archive.head_at().unwrap() == Some(now)).await;
     assert_eq!(mirror.requests(), requests + 1);
     let rows = mirror.archive.window(&WindowAnchor::Top, 100).unwrap().rows;
     let is_stored = |id: &&String| rows.iter().any(|row| row.summary.id.as_str() == **id);

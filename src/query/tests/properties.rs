@@ -171,22 +171,12 @@ fn zoned(second: i64, zone: &str) -> Zoned {
 /// No text exhausts the stack.
 #[test]
 fn ten_thousand_repetitions_are_parsed() {
-    for piece in [
-        "(",
-        ")",
-        "-",
-        "\"",
-        "not ",
-        "-(a ",
-        "a or ",
-        "(a or (b ",
-        "to:",
-        "a",
-        "💌",
-        "\\",
-        "\u{301}",
-        "-not ",
-    ] {
+    #[rustfmt::skip] // many pieces a line
+    let pieces = [
+        "(", ")", "-", "\"", "not ", "-(a ", "a or ", "(a or (b ", "to:", "a", "💌", "\\",
+        "\u{301}", "-not ",
+    ];
+    for piece in pieces {
         let text = piece.repeat(10_000);
         let once = parse(&text, &context()).query;
         assert_eq!(parse(&once.to_string(), &context()).query, once, "{piece}");

@@ -183,6 +183,7 @@ mod tests {
     use super::super::customers::Customers;
     use super::super::rng::{Rng, Stream};
     use super::*;
+    use crate::text::checks::TextChecks as _;
 
     fn render(template: &str, escaping: Escaping) -> String {
         let customer =
@@ -208,10 +209,8 @@ mod tests {
     #[test]
     fn section_is_repeated_with_outer_variables() {
         let text = render("{{#days}}[{{day}} {{inviter}}]{{/days}}.", Escaping::None);
-        assert!(
-            text.starts_with("[Monday Ana & \"Co\" <b>][Tuesday Ana") && text.ends_with("]."),
-            "{text}"
-        );
+        text.assert_starts("[Monday Ana & \"Co\" <b>][Tuesday Ana");
+        text.assert_ends("].");
     }
 
     #[test]

@@ -7,6 +7,9 @@ mod fault_matrix;
 mod faults;
 #[path = "../../../tests/suite/harness/faulty_server.rs"]
 mod faulty_server;
+#[expect(dead_code, reason = "the tests of the program use the rest")]
+#[path = "../../../tests/suite/harness/fixed.rs"]
+mod fixed;
 pub mod harness;
 mod linear;
 mod output_bytes;

@@ -3,18 +3,18 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::api::{Cursor, RetryPolicy};
+use crate::api::RetryPolicy;
 use crate::app::{ExitReason, LoopEffect, Message};
 use crate::archive::EmailRow;
 use crate::config::{HistorySpan, NotifyRoute, clock};
 use crate::mail::{EmailId, Status};
-use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
+use crate::server::{EmailSource as _, ServerConfig, serve};
 use crate::tui::LoopExit;
 use ratatui::layout::Size;
-use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::tui::tests::fixed::{Hooked, sample_mailbox};
 use crate::tui::tests::harness::TuiHarness;
 
 const WIDE: Size = Size::new(160, 45);
@@ -163,36 +163,20 @@ async fn each_body_view_can_be_shown() {
     assert_eq!(it.open_email(), Some(it.selected()));
 }
 
-/// A mailbox that records the emails it serves.
-struct Noted {
-    mailbox: sample::SampleMailbox,
-    emails: Arc<Mutex<Vec<String>>>,
-}
-
-impl EmailSource for Noted {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        self.mailbox.page(cursor, limit)
-    }
-
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
-        self.emails.lock().unwrap().push(id.as_str().to_owned());
-        self.mailbox.email(id)
-    }
-}
-
 #[tokio::test]
 async fn moving_back_and_forth_fetches_no_email_twice() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let emails = Arc::new(Mutex::new(Vec::new()));
-    let noted = Noted {
-        mailbox: sample::SampleMailbox::new(7, 50, clock::system_clock()(), clock::system_clock()),
-        emails: emails.clone(),
-    };
+    let noted = Arc::clone(&emails);
+    let source = Hooked::with_email(sample_mailbox(50), move |mailbox, id| {
+        noted.lock().unwrap().push(id.as_str().to_owned());
+        mailbox.email(id)
+    });
     let mut server = JoinSet::new();
     server.spawn(serve(
         listener,
-        noted,
+        source,
         ServerConfig::demo(10_000),
         clock::system_clock(),
         std::future::pending(),

@@ -11,6 +11,7 @@ use crate::config::{HistorySpan, KeyBinding};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use crate::sync::SyncReport;
+use crate::text::checks::TextChecks as _;
 use crate::text::width::DisplayWidth as _;
 use crate::view::{RenderCtx, add_hyperlinks, click_target, draw};
 use ratatui::buffer::Cell;
@@ -227,38 +228,13 @@ fn every_size_draws_without_control_characters() {
     for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
         for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
             let mut app = AppHarness::at_rest(width, height, varied());
-            for keys in [
-                "Enter",
-                "q",
-                "z",
-                "? a Down",
-                "Esc",
-                "P",
-                "P",
-                "t",
-                "G",
-                "> > > > >",
-                "q",
-                "/",
-                "a b c Enter",
-                "Esc",
-                "@ t",
-                "c",
-                "b",
-                "g [",
-                "2",
-                "g v",
-                "j",
-                "q",
-                "S",
-                "j j q",
-                "W",
-                "Esc",
-                "Enter / 1",
-                "Enter",
-                "Z",
-                "q q",
-            ] {
+            #[rustfmt::skip] // many keys a line
+            let steps = [
+                "Enter", "q", "z", "? a Down", "Esc", "P", "P", "t", "G", "> > > > >", "q", "/",
+                "a b c Enter", "Esc", "@ t", "c", "b", "g [", "2", "g v", "j", "q", "S", "j j q",
+                "W", "Esc", "Enter / 1", "Enter", "Z", "q q",
+            ];
+            for keys in steps {
                 app.press(keys).settle();
                 let shown = screen(&app);
                 let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
@@ -517,10 +493,8 @@ fn long_error_leaves_position_and_key() {
         app.press("j");
         let lines = screen(&app);
         let last = lines.lines().last().unwrap().trim_end();
-        assert!(
-            last.starts_with("      2/1 000   ") && last.ends_with(end),
-            "{last}"
-        );
+        last.assert_starts("      2/1 000   ");
+        last.assert_ends(end);
     }
 }
 
@@ -575,10 +549,8 @@ fn narrow_bar_has_the_whole_stop_key_or_none() {
     app.press("Enter");
     let lines = screen(&app);
     let last = lines.lines().last().unwrap();
-    assert!(
-        last.starts_with(" exporting: 0 of") && last.ends_with("; Ctrl-x stops"),
-        "{last}"
-    );
+    last.assert_starts(" exporting: 0 of");
+    last.assert_ends("; Ctrl-x stops");
 
     for width in [30, 40] {
         let mut start = session();

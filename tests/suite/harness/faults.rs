@@ -193,35 +193,18 @@ pub fn table() -> Vec<Row> {
     .collect()
 }
 
+#[rustfmt::skip] // one fault a line, if it is short
 fn connections() -> Vec<Row> {
     use ErrorKind::{NotTheApi, Unreachable};
     vec![
         row("a good service", |_, _| Answer::Honest),
-        row("never answers", |_, _| Answer::Silence(vec![]))
-            .fails(Unreachable, "timed out")
-            .silent(),
-        row("answers half", |request, _| Answer::Silence(half(request)))
-            .fails(Unreachable, "timed out")
-            .silent(),
-        row("half a header", |_, _| {
-            Answer::Silence(b"HTTP/1.1 200 OK\r\ncont".to_vec())
-        })
-        .fails(Unreachable, "timed out")
-        .silent(),
-        row("resets", |_, _| Answer::Reset(vec![]))
-            .fails(Unreachable, "closed before the response was complete")
-            .again(),
-        row("closes at once", |_, _| Answer::Closed(vec![]))
-            .fails(Unreachable, "closed before the response was complete")
-            .again(),
-        row("resets half-way", |request, _| Answer::Reset(half(request)))
-            .fails(Unreachable, "closed before the response was complete")
-            .again(),
-        row("closes half-way", |request, _| {
-            Answer::Closed(half(request))
-        })
-        .fails(Unreachable, "closed before the response was complete")
-        .again(),
+        row("never answers", |_, _| Answer::Silence(vec![])).fails(Unreachable, "timed out").silent(),
+        row("answers half", |request, _| Answer::Silence(half(request))).fails(Unreachable, "timed out").silent(),
+        row("half a header", |_, _| Answer::Silence(b"HTTP/1.1 200 OK\r\ncont".to_vec())).fails(Unreachable, "timed out").silent(),
+        row("resets", |_, _| Answer::Reset(vec![])).fails(Unreachable, "closed before the response was complete").again(),
+        row("closes at once", |_, _| Answer::Closed(vec![])).fails(Unreachable, "closed before the response was complete").again(),
+        row("resets half-way", |request, _| Answer::Reset(half(request))).fails(Unreachable, "closed before the response was complete").again(),
+        row("closes half-way", |request, _| Answer::Closed(half(request))).fails(Unreachable, "closed before the response was complete").again(),
         row("resets at times", |request, n| {
             if request.before == 0 && n % 3 == 1 {
                 Answer::Reset(half(request))
@@ -230,16 +213,9 @@ fn connections() -> Vec<Row> {
             }
         })
         .most(9),
-        row("closes each connection", |request, _| {
-            Answer::Closed(request.whole())
-        }),
-        row("is not HTTP", |_, _| {
-            Answer::Closed(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())
-        })
-        .fails(NotTheApi, "invalid HTTP response"),
-        row("HTTP/1.0", |request, _| {
-            Answer::Closed([b"HTTP/1.0 200 OK\r\n\r\n", request.body()].concat())
-        }),
+        row("closes each connection", |request, _| Answer::Closed(request.whole())),
+        row("is not HTTP", |_, _| Answer::Closed(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())).fails(NotTheApi, "invalid HTTP response"),
+        row("HTTP/1.0", |request, _| Answer::Closed([b"HTTP/1.0 200 OK\r\n\r\n", request.body()].concat())),
         row("a header without end", |request, _| {
             let header = format!("x-big: {}\r\n", "a".repeat(4_000_000));
             ok(&header, request.body())
@@ -269,21 +245,14 @@ fn connections() -> Vec<Row> {
     ]
 }
 
+#[rustfmt::skip] // one fault a line, if it is short
 fn statuses() -> Vec<Row> {
     use ErrorKind::{InvalidRequest, KeyRejected, KeySendOnly, NotFound, NotTheApi, Server};
     vec![
-        row("500 for ever", |_, _| raw("500 Oops", "", ERROR))
-            .fails(Server, "server error from")
-            .again(),
+        row("500 for ever", |_, _| raw("500 Oops", "", ERROR)).fails(Server, "server error from").again(),
         row("500 once", |_, n| first(n, raw("500 Oops", "", ERROR))).most(8),
-        row("500 at first", |request, _| {
-            first(request.before, raw("503 Busy", "", "one moment"))
-        })
-        .most(12),
-        row("a wrong key, 401", |_, _| {
-            refused("401 No", "validation_error", "API key is invalid")
-        })
-        .fails(KeyRejected, "does not accept the API key"),
+        row("500 at first", |request, _| first(request.before, raw("503 Busy", "", "one moment"))).most(12),
+        row("a wrong key, 401", |_, _| refused("401 No", "validation_error", "API key is invalid")).fails(KeyRejected, "does not accept the API key"),
         row("a key for sending", |_, _| {
             refused(
                 "401 No",
@@ -300,10 +269,7 @@ fn statuses() -> Vec<Row> {
             }
         })
         .sync(KeyRejected, "does not accept the API key"),
-        row("no email is found", |request, _| {
-            single(request, refused("404 No", "not_found", "Email not found"))
-        })
-        .show(NotFound, "has no such email"),
+        row("no email is found", |request, _| single(request, refused("404 No", "not_found", "Email not found"))).show(NotFound, "has no such email"),
         row("no id will do", |request, _| {
             single(
                 request,
@@ -315,14 +281,8 @@ fn statuses() -> Vec<Row> {
             )
         })
         .show(NotFound, "invalid email id"),
-        row("another service", |_, _| {
-            raw("404 No", "", "<html>Not found</html>")
-        })
-        .fails(NotTheApi, "404"),
-        row("not modified, 304", |_, _| {
-            Answer::Raw(b"HTTP/1.1 304 Not Modified\r\n\r\n".to_vec())
-        })
-        .fails(NotTheApi, "304"),
+        row("another service", |_, _| raw("404 No", "", "<html>Not found</html>")).fails(NotTheApi, "404"),
+        row("not modified, 304", |_, _| Answer::Raw(b"HTTP/1.1 304 Not Modified\r\n\r\n".to_vec())).fails(NotTheApi, "304"),
         row("an error that commands the terminal", |_, _| {
             refused(
                 "400 No",
@@ -331,50 +291,31 @@ fn statuses() -> Vec<Row> {
             )
         })
         .fails(InvalidRequest, "bad \u{fffd}]0;HX"),
-        row("a proxy requires a password", |_, _| raw("407 Who", "", ""))
-            .fails(ErrorKind::Unreachable, "proxy"),
+        row("a proxy requires a password", |_, _| raw("407 Who", "", "")).fails(ErrorKind::Unreachable, "proxy"),
     ]
 }
 
+#[rustfmt::skip] // one fault a line, if it is short
 fn redirects() -> Vec<Row> {
     use ErrorKind::Redirected;
     vec![
-        row("sent on to another host", |_, _| {
-            raw("307 On", "location: http://elsewhere.test/emails\r\n", "")
-        })
-        .fails(Redirected, "the API key was not sent"),
-        row("sent on to another port", |_, _| {
-            raw("308 On", "location: http://127.0.0.1:1/emails\r\n", "")
-        })
-        .fails(Redirected, "http://127.0.0.1:1"),
-        row("sent on to a file", |_, _| {
-            raw("302 On", "location: file:///etc/passwd\r\n", "")
-        })
-        .fails(Redirected, "a file: URL"),
-        row("sent on to itself", |request, _| {
-            raw("302 On", &format!("location: {}\r\n", request.target), "")
-        })
-        .fails(Redirected, "too many redirects")
-        .each(4),
+        row("sent on to another host", |_, _| raw("307 On", "location: http://elsewhere.test/emails\r\n", "")).fails(Redirected, "the API key was not sent"),
+        row("sent on to another port", |_, _| raw("308 On", "location: http://127.0.0.1:1/emails\r\n", "")).fails(Redirected, "http://127.0.0.1:1"),
+        row("sent on to a file", |_, _| raw("302 On", "location: file:///etc/passwd\r\n", "")).fails(Redirected, "a file: URL"),
+        row("sent on to itself", |request, _| raw("302 On", &format!("location: {}\r\n", request.target), "")).fails(Redirected, "too many redirects").each(4),
         row("sent on once within", |request, _| {
-            if request.target.contains("again") {
+            let target = &request.target;
+            if target.contains("again") {
                 return Answer::Honest;
             }
-            let mark = if request.target.contains('?') {
-                '&'
-            } else {
-                '?'
-            };
-            raw(
-                "308 On",
-                &format!("location: {}{mark}again=1\r\n", request.target),
-                "",
-            )
+            let mark = if target.contains('?') { '&' } else { '?' };
+            raw("308 On", &format!("location: {target}{mark}again=1\r\n"), "")
         })
         .most(12),
     ]
 }
 
+#[rustfmt::skip] // one fault a line, if it is short
 fn limits() -> Vec<Row> {
     use ErrorKind::{Quota, RateLimited};
     fn busy(headers: &str) -> Answer {
@@ -388,18 +329,9 @@ fn limits() -> Vec<Row> {
             first(n, busy(date))
         })
         .most(8),
-        row("too many, and a strange time", |_, n| {
-            first(n, busy("retry-after: -5\r\n"))
-        })
-        .most(7),
-        row("too many, for a day", |_, _| busy("retry-after: 86400\r\n"))
-            .fails(RateLimited, "too many requests")
-            .lasts(),
-        row("too many, without a body", |_, _| {
-            raw("429 No", "retry-after: 86400\r\n", "")
-        })
-        .fails(RateLimited, "too many requests")
-        .lasts(),
+        row("too many, and a strange time", |_, n| first(n, busy("retry-after: -5\r\n"))).most(7),
+        row("too many, for a day", |_, _| busy("retry-after: 86400\r\n")).fails(RateLimited, "too many requests").lasts(),
+        row("too many, without a body", |_, _| raw("429 No", "retry-after: 86400\r\n", "")).fails(RateLimited, "too many requests").lasts(),
         row("the day's quota", |_, _| {
             let message = "You have reached your daily email quota.";
             refused("429 No", "daily_quota_exceeded", message)
@@ -408,55 +340,34 @@ fn limits() -> Vec<Row> {
     ]
 }
 
+#[rustfmt::skip] // one fault a line, if it is short
 fn bodies() -> Vec<Row> {
     use ErrorKind::NotTheApi;
     vec![
-        row("a log-in page", |_, _| {
-            body("<!doctype html><title>Sign in to Wi-Fi</title>")
-        })
-        .fails(NotTheApi, "Sign in to Wi-Fi"),
+        row("a log-in page", |_, _| body("<!doctype html><title>Sign in to Wi-Fi</title>")).fails(NotTheApi, "Sign in to Wi-Fi"),
         row("nothing at all", |_, _| body("")).fails(NotTheApi, NONSENSE),
         row("an empty object", |_, _| body("{}")).fails(NotTheApi, NONSENSE),
         row("an error with 200", |_, _| body(ERROR)).fails(NotTheApi, "oh dear"),
-        row("broken JSON", |_, _| body(r#"{"object":"list","data":[,}"#))
-            .fails(NotTheApi, NONSENSE)
-            .again(),
-        row("JSON cut short", |request, _| {
-            Answer::Body(request.body()[..request.body().len() / 2].to_vec())
-        })
-        .fails(NotTheApi, NONSENSE)
-        .again(),
+        row("broken JSON", |_, _| body(r#"{"object":"list","data":[,}"#)).fails(NotTheApi, NONSENSE).again(),
+        row("JSON cut short", |request, _| Answer::Body(request.body()[..request.body().len() / 2].to_vec())).fails(NotTheApi, NONSENSE).again(),
         row("very deep JSON", |_, _| body(&"[".repeat(200_000))).fails(NotTheApi, NONSENSE),
-        row("gzip that is none", |request, _| {
-            ok("content-encoding: gzip\r\n", request.body())
-        })
-        .fails(NotTheApi, "gzip data is invalid")
-        .again(),
+        row("gzip that is none", |request, _| ok("content-encoding: gzip\r\n", request.body())).fails(NotTheApi, "gzip data is invalid").again(),
         row("gzip of two members", |request, _| {
             let (one, other) = request.body().split_at(request.body().len() / 2);
             let body = [gzip(one), gzip(other)].concat();
             ok("content-encoding: gzip\r\n", &body)
         }),
-        row("a gzip bomb", |_, _| {
-            ok("content-encoding: gzip\r\n", &packed(30))
-        })
-        .fails(NotTheApi, "larger than 24 MB"),
-        row("a byte order mark", |request, _| {
-            Answer::Body([b"\xef\xbb\xbf", request.body()].concat())
-        }),
+        row("a gzip bomb", |_, _| ok("content-encoding: gzip\r\n", &packed(30))).fails(NotTheApi, "larger than 24 MB"),
+        row("a byte order mark", |request, _| Answer::Body([b"\xef\xbb\xbf", request.body()].concat())),
         row("no content type", |request, _| ok("", request.body())),
-        row("a wrong content type", |request, _| {
-            ok("content-type: image/png\r\n", request.body())
-        }),
+        row("a wrong content type", |request, _| ok("content-type: image/png\r\n", request.body())),
         row("numbers beyond measure", |request, _| {
             request.replaced(
                 r#"{"object""#,
                 r#"{"x":1e400,"y":123456789012345678901234567890,"object""#,
             )
         }),
-        row("members twice", |request, _| {
-            request.replaced(r#""subject":"#, r#""subject":"first","subject":"#)
-        }),
+        row("members twice", |request, _| request.replaced(r#""subject":"#, r#""subject":"first","subject":"#)),
         row("no UTF-8", |request, _| {
             Answer::Body([&b"{\"x\":\"\xff\xfe\","[..], &request.body()[1..]].concat())
         }),

@@ -72,18 +72,30 @@ pub fn sample_mailbox(emails: u32) -> SampleMailbox {
 /// A source with a hook for one of its operations.
 pub struct Hooked<S> {
     source: S,
-    before_page: Box<dyn Fn() + Send + Sync>,
+    page: Box<PageHook<S>>,
     email: Box<EmailHook<S>>,
 }
 
+type PageHook<S> = dyn Fn(&S, &Cursor, u8) -> Result<SourcePage, SourceError> + Send + Sync;
 type EmailHook<S> = dyn Fn(&S, &EmailId) -> Result<Box<RawValue>, SourceError> + Send + Sync;
 
 impl<S: EmailSource> Hooked<S> {
     pub fn before_page(source: S, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        Self::with_page(source, move |source, cursor, limit| {
+            hook();
+            source.page(cursor, limit)
+        })
+    }
+
+    pub fn with_page(
+        source: S,
+        hook: impl Fn(&S, &Cursor, u8) -> Result<SourcePage, SourceError> + Send + Sync + 'static,
+    ) -> Self {
+        let (page, email) = (Box::new(hook), Box::new(S::email));
         Self {
             source,
-            before_page: Box::new(hook),
-            email: Box::new(S::email),
+            page,
+            email,
         }
     }
 
@@ -91,18 +103,18 @@ impl<S: EmailSource> Hooked<S> {
         source: S,
         hook: impl Fn(&S, &EmailId) -> Result<Box<RawValue>, SourceError> + Send + Sync + 'static,
     ) -> Self {
+        let (page, email) = (Box::new(S::page), Box::new(hook));
         Self {
             source,
-            before_page: Box::new(|| ()),
-            email: Box::new(hook),
+            page,
+            email,
         }
     }
 }
 
 impl<S: EmailSource> EmailSource for Hooked<S> {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
-        (self.before_page)();
-        self.source.page(cursor, limit)
+        (self.page)(&self.source, cursor, limit)
     }
 
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {

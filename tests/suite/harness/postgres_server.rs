@@ -256,6 +256,13 @@ fn find_programs() -> Option<PathBuf> {
     initdb.parent().map(Path::to_owned)
 }
 
+/// Returns the rights that the documentation gives the roles `support` and `syncer`.
+pub fn documented_grants(schema: &str) -> String {
+    let documented = include_str!("../../../docs/postgres.md");
+    let (_, grants) = documented.split_once("```sql\n").unwrap();
+    grants.split("```").next().unwrap().replace("acme", schema)
+}
+
 pub fn note_skipped(name: &str) {
     // Not through the macros: the harness would hide it.
     let note = format!("skipped: {name}: no initdb of PostgreSQL, or no user for its server\n");

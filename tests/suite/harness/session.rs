@@ -114,6 +114,11 @@ impl Session {
         }
     }
 
+    /// Reads until the screen shows a text.
+    pub fn until_shown(&mut self, text: &str) -> String {
+        self.until(text, |screen| screen.contains(text))
+    }
+
     /// Reads until the program has written these bytes.
     pub fn until_written(&mut self, bytes: &[u8]) {
         let deadline = Instant::now() + PATIENCE;
