@@ -134,18 +134,24 @@ mod tests {
         };
         assert_eq!(words(&[], &[]), None);
         assert_eq!(words(&[100], &[100]), None);
-        #[rustfmt::skip] // one case a line
-        let cases = [
+        for (recent, old, text) in [
             (&[9, 5, 100][..], &[][..], "statuses as of 5 or later"),
             (&[], &[7], "statuses as of 7 or later"),
             (&[7], &[7], "statuses as of 7 or later"),
             // One of the others, as one sent long ago, may be the oldest.
             (&[5], &[100], "statuses as of 5 or later"),
             (&[5], &[7], "statuses as of 5 or later"),
-            (&[100], &[7], "statuses of delivered mail older than 30 days as of 7 or later"),
-            (&[7], &[5], "statuses as of 7 or later, of delivered mail older than 30 days as of 5 or later"),
-        ];
-        for (recent, old, text) in cases {
+            (
+                &[100],
+                &[7],
+                "statuses of delivered mail older than 30 days as of 7 or later",
+            ),
+            (
+                &[7],
+                &[5],
+                "statuses as of 7 or later, of delivered mail older than 30 days as of 5 or later",
+            ),
+        ] {
             assert_eq!(words(recent, old).as_deref(), Some(text));
         }
     }

@@ -227,20 +227,31 @@ mod tests {
     #[test]
     fn depth_follows_colorterm_and_term() {
         use ColourDepth::{Ansi16, Indexed256, TrueColour};
-        #[rustfmt::skip] // one case a line
-        let cases = [
+        for (variables, depth) in [
             (&[("TERM", "xterm")][..], Ansi16),
             (&[("TERM", "xterm-256color")], Indexed256),
-            (&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], TrueColour),
+            (
+                &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")],
+                TrueColour,
+            ),
             (&[("TERM", "xterm"), ("COLORTERM", "24bit")], TrueColour),
             (&[("TERM", "xterm-direct")], TrueColour),
             (&[("TERM", "xterm-kitty")], TrueColour),
-            (&[("TERM", "screen-256color"), ("COLORTERM", "truecolor")], Indexed256),
-            (&[("TERM", "screen"), ("TMUX", "/t"), ("COLORTERM", "truecolor")], TrueColour),
+            (
+                &[("TERM", "screen-256color"), ("COLORTERM", "truecolor")],
+                Indexed256,
+            ),
+            (
+                &[
+                    ("TERM", "screen"),
+                    ("TMUX", "/t"),
+                    ("COLORTERM", "truecolor"),
+                ],
+                TrueColour,
+            ),
             (&[("COLORTERM", "yes")], Ansi16),
             (&[], Ansi16),
-        ];
-        for (variables, depth) in cases {
+        ] {
             let env = variables.iter().copied().collect();
             assert_eq!(ColourDepth::from_env(&env), depth, "{variables:?}");
         }

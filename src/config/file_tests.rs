@@ -135,25 +135,53 @@ fn key_source_is_described_without_secrets() {
 
 #[test]
 fn wrong_value_is_an_error_with_line() {
-    #[rustfmt::skip] // one case a line
-    let cases = [
-        ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
-        ("[profiles.a]\nkeep = \"0d\"", "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w"),
+    for (text, error) in [
+        (
+            "[profiles.a]\nrate = \"2\"",
+            "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000",
+        ),
+        (
+            "[profiles.a]\nkeep = \"0d\"",
+            "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w",
+        ),
         (
             "[profiles.a]\nkeep = \"8w\"\nbackfill = \"3m\"",
             "/etc/config.toml:3: backfill is \"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w",
         ),
         ("profiles = 3", "/etc/config.toml:1: expected a table"),
-        ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
-        ("[views]\n\n0 = { name = \"A\", query = \"a\" }", "/etc/config.toml:3: a view has a number from 1 to 9"),
-        ("[views]\n10 = { name = \"A\", query = \"a\" }", "/etc/config.toml:2: a view has a number from 1 to 9"),
-        ("[views]\nToday = \"after:today\"", "/etc/config.toml:2: a view has a number from 1 to 9"),
-        ("[views]\n1 = \"after:today\"", "/etc/config.toml:2: expected a table"),
-        ("[views]\n1 = { name = \"A\" }", "/etc/config.toml:2: a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }"),
-        ("[views.2]\nname = \"A\"\nquery = \" \"", "/etc/config.toml:3: a text on one line belongs here"),
-        ("\ndefault_profile = \"acne\"\n[profiles.acme]", "/etc/config.toml:2: there is no profile acne; did you mean acme?"),
-    ];
-    for (text, error) in cases {
+        (
+            "[profiles.\"../x\"]",
+            "/etc/config.toml:1: a profile's name is made of letters, digits, - and _",
+        ),
+        (
+            "[views]\n\n0 = { name = \"A\", query = \"a\" }",
+            "/etc/config.toml:3: a view has a number from 1 to 9",
+        ),
+        (
+            "[views]\n10 = { name = \"A\", query = \"a\" }",
+            "/etc/config.toml:2: a view has a number from 1 to 9",
+        ),
+        (
+            "[views]\nToday = \"after:today\"",
+            "/etc/config.toml:2: a view has a number from 1 to 9",
+        ),
+        (
+            "[views]\n1 = \"after:today\"",
+            "/etc/config.toml:2: expected a table",
+        ),
+        (
+            "[views]\n1 = { name = \"A\" }",
+            "/etc/config.toml:2: a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }",
+        ),
+        (
+            "[views.2]\nname = \"A\"\nquery = \" \"",
+            "/etc/config.toml:3: a text on one line belongs here",
+        ),
+        (
+            "\ndefault_profile = \"acne\"\n[profiles.acme]",
+            "/etc/config.toml:2: there is no profile acne; did you mean acme?",
+        ),
+    ] {
         assert_eq!(parse(text).unwrap_err(), error);
     }
     let error = parse("\n\nx = ").unwrap_err();

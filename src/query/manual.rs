@@ -45,12 +45,23 @@ The terminal program, its filter and saved views, search, and archive purge have
     );
     push_table(&mut page, "More for is:", EmailClass::descriptions());
     push_table(&mut page, "Parts, for has:", EmailPart::descriptions());
-    #[rustfmt::skip] // one form a line
     let dates = [
-        ("2026-11-02", "a day; also 2 Nov, Nov 2, 2.11.2026, 2.11., mon; 2026-11, 2026, nov"),
-        ("2026-11-02T09:30", "a minute; with 09:30:07 a second; Z, UTC or +02:00 may follow"),
-        ("2026-11-02 09:30:07 UTC", "the same as the screen prints it; your own zone, as CET, in quotes"),
-        ("09:30, mon 09:30", "a minute of today, of the most recent Monday; no hour alone"),
+        (
+            "2026-11-02",
+            "a day; also 2 Nov, Nov 2, 2.11.2026, 2.11., mon; 2026-11, 2026, nov",
+        ),
+        (
+            "2026-11-02T09:30",
+            "a minute; with 09:30:07 a second; Z, UTC or +02:00 may follow",
+        ),
+        (
+            "2026-11-02 09:30:07 UTC",
+            "the same as the screen prints it; your own zone, as CET, in quotes",
+        ),
+        (
+            "09:30, mon 09:30",
+            "a minute of today, of the most recent Monday; no hour alone",
+        ),
         ("5min, 2h, 7d, 3w, 2mo", "so long ago; also 7 days ago"),
     ];
     let words = DATE_KEYWORDS

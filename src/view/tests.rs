@@ -73,19 +73,43 @@ fn text(terminal: &Terminal<TestBackend>) -> String {
 fn varied() -> FakeService {
     let mut service = FakeService::with_emails(0);
     service.next = 1_001;
-    #[rustfmt::skip] // one email a line
     let rows = [
-        ("delivered", &["ana.lopez@example.com"][..], "Your receipt #4821", "2026-11-20 09:41:07.12+00"),
+        (
+            "delivered",
+            &["ana.lopez@example.com"][..],
+            "Your receipt #4821",
+            "2026-11-20 09:41:07.12+00",
+        ),
         (
             "bounced",
             &["j.okafor@example.org", "b@example.org", "c@example.org"],
             "Reset your password",
             "2026-11-20 09:40:00+00",
         ),
-        ("queued", &["team@example.test"], "Weekly digest", "2026-11-20T09:38:00.000000+00:00"),
-        ("email.opened", &["佐藤 <sato@example.jp>"], "ご注文の確認", "2026-11-19 09:31:00+00"),
-        ("clicked", &["m.weber@example.de"], "Rechnung 2026-1187", "2026-11-17 09:30:00+00"),
-        ("complained", &["k.novak@example.cz"], "Sale ends tonight 🎉", "2026-05-03 09:25:00+00"),
+        (
+            "queued",
+            &["team@example.test"],
+            "Weekly digest",
+            "2026-11-20T09:38:00.000000+00:00",
+        ),
+        (
+            "email.opened",
+            &["佐藤 <sato@example.jp>"],
+            "ご注文の確認",
+            "2026-11-19 09:31:00+00",
+        ),
+        (
+            "clicked",
+            &["m.weber@example.de"],
+            "Rechnung 2026-1187",
+            "2026-11-17 09:30:00+00",
+        ),
+        (
+            "complained",
+            &["k.novak@example.cz"],
+            "Sale ends tonight 🎉",
+            "2026-05-03 09:25:00+00",
+        ),
         (
             "delivery_delayed",
             &["a.very.long.local.part.of.an.address@subdomain.example.com"],
@@ -93,7 +117,12 @@ fn varied() -> FakeService {
             "2025-05-03 09:25:00+00",
         ),
         ("teleported", &[], "", "whenever"),
-        ("scheduled", &["evil\u{1b}[31m@example.com"], "Look \u{202e}here\u{7}", "2026-11-20 08:00:00+00"),
+        (
+            "scheduled",
+            &["evil\u{1b}[31m@example.com"],
+            "Look \u{202e}here\u{7}",
+            "2026-11-20 08:00:00+00",
+        ),
     ];
     service.rows = rows
         .iter()

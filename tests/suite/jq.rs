@@ -18,16 +18,24 @@ fn mailbox() -> Sentbox {
 #[test]
 fn every_json_output_goes_through_the_expression() {
     let sentbox = mailbox();
-    #[rustfmt::skip] // one command a line
-    let cases = [
+    for (line, expected) in [
         ("list --jq .data[].id", "2\n1\n"),
-        ("list --limit 1 --jq [.has_more,(.data|length)]", "[true,1]\n"),
-        ("list --jsonl --jq .to[0]", "ana@example.com\nlost@example.com\n"),
+        (
+            "list --limit 1 --jq [.has_more,(.data|length)]",
+            "[true,1]\n",
+        ),
+        (
+            "list --jsonl --jq .to[0]",
+            "ana@example.com\nlost@example.com\n",
+        ),
         ("search is:bounced --jq .data[].subject", "Hello\n"),
         ("search --count is:bounced --json --jq .count", "1\n"),
         ("search absent --jq .data[].id", ""),
         ("show 2 --jq .price", "1.50\n"),
-        ("show 2 1 --jq .data|map(.last_event)|join(\"+\")", "opened+bounced\n"),
+        (
+            "show 2 1 --jq .data|map(.last_event)|join(\"+\")",
+            "opened+bounced\n",
+        ),
         ("show 2 1 --jsonl --jq select(.id==\"1\").text", "x\n"),
         ("stats --jq .groups[].emails", "1\n1\n"),
         ("wait to:ana --jq .last_event", "opened\n"),
@@ -37,8 +45,7 @@ fn every_json_output_goes_through_the_expression() {
         ("export --to - --as jsonl --jq .id", "2\n1\n"),
         ("export --to - --as json --jq .data[0].id", "2\n"),
         ("config path --jq .path|endswith(\"config.toml\")", "true\n"),
-    ];
-    for (line, expected) in cases {
+    ] {
         assert_eq!(sentbox.stdout(line), expected, "{line}");
     }
 }

@@ -79,14 +79,21 @@ async fn metrics_of_one_email_agree_with_its_status() {
         .await;
     assert_eq!(unknown["totals"]["sent"], 0);
 
-    #[rustfmt::skip] // one case a line
-    let cases = [
+    for (query, message) in [
         ("email_id=x", "The `email_id` must be a valid UUID"),
-        ("", "This server has the metrics of one email: pass one id as `email_id`."),
-        ("dimensions=domain", "This server does not support the `dimensions` parameter."),
-        ("email_id=x&start_date=soon", "The `start_date` must be an ISO 8601 date or datetime."),
-    ];
-    for (query, message) in cases {
+        (
+            "",
+            "This server has the metrics of one email: pass one id as `email_id`.",
+        ),
+        (
+            "dimensions=domain",
+            "This server does not support the `dimensions` parameter.",
+        ),
+        (
+            "email_id=x&start_date=soon",
+            "The `start_date` must be an ISO 8601 date or datetime.",
+        ),
+    ] {
         let response = served.respond(&format!("/emails/metrics?{query}")).await;
         let expected = StatusCode::UNPROCESSABLE_ENTITY;
         assert_eq!(response.status(), expected, "{query}");

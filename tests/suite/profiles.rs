@@ -60,14 +60,28 @@ fn piped_key_is_verified_stored_and_used() {
 
 #[test]
 fn rejected_or_send_only_key_is_not_stored() {
-    #[rustfmt::skip] // one answer a line
-    let cases = [
-        ("HTTP/1.1 400 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"validation_error\",\"message\":\"API key is invalid\"}", "key_rejected", 3),
-        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
-        ("HTTP/1.1 401 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}", "key_send_only", 3),
-        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
-    ];
-    for (answer, kind, code) in cases {
+    for (answer, kind, code) in [
+        (
+            "HTTP/1.1 400 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"validation_error\",\"message\":\"API key is invalid\"}",
+            "key_rejected",
+            3,
+        ),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n",
+            "key_rejected",
+            3,
+        ),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}",
+            "key_send_only",
+            3,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>",
+            "not_the_api",
+            5,
+        ),
+    ] {
         let sentbox = Sentbox::new();
         let server = RawServer::start([answer]);
         let login = format!("login --json --base-url {}", server.base);

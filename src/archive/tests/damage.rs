@@ -197,15 +197,35 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
 #[test]
 fn check_finds_damage_inside_valid_pages() {
     let (_folder, path) = temp_path("archive.sqlite");
-    #[rustfmt::skip] // one case a line
     let cases = [
-        ("UPDATE row_counts SET emails = emails + 1", "its row counts are wrong"),
-        ("DELETE FROM search WHERE rowid = (SELECT max(fts_rowid) FROM mail)", "its search index does not match its emails"),
-        ("INSERT INTO search (rowid, tokens) VALUES (1, 'xany')", "its search index does not match its emails"),
-        ("UPDATE mail SET subject = 'Other' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty", "its search index does not match its emails"),
-        ("UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM body); DELETE FROM dirty", "1 body cannot be read"),
-        ("UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty", "1 email cannot be read"),
-        ("PRAGMA foreign_keys = OFF; UPDATE covered_range SET bottom = bottom - 1", "its row counts are wrong"),
+        (
+            "UPDATE row_counts SET emails = emails + 1",
+            "its row counts are wrong",
+        ),
+        (
+            "DELETE FROM search WHERE rowid = (SELECT max(fts_rowid) FROM mail)",
+            "its search index does not match its emails",
+        ),
+        (
+            "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')",
+            "its search index does not match its emails",
+        ),
+        (
+            "UPDATE mail SET subject = 'Other' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty",
+            "its search index does not match its emails",
+        ),
+        (
+            "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM body); DELETE FROM dirty",
+            "1 body cannot be read",
+        ),
+        (
+            "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty",
+            "1 email cannot be read",
+        ),
+        (
+            "PRAGMA foreign_keys = OFF; UPDATE covered_range SET bottom = bottom - 1",
+            "its row counts are wrong",
+        ),
     ];
     for (change, expected) in cases {
         let _ = fs::remove_file(&path);

@@ -171,14 +171,20 @@ fn retention_applies_to_archives_that_are_open() {
 #[test]
 fn longer_retention_leaves_nothing_out_yet() {
     let keep = |seconds| Some(jiff::SignedDuration::from_secs(seconds));
-    #[rustfmt::skip] // one case a line
-    let cases = [
+    for (longer, purged, left_out) in [
         (keep(200), false, None),
         (None, false, None),
-        (keep(200), true, Some("mail older than archive purge --older keeps is left out")),
-        (keep(50), false, Some("mail older than the profile keeps (keep) is left out")),
-    ];
-    for (longer, purged, left_out) in cases {
+        (
+            keep(200),
+            true,
+            Some("mail older than archive purge --older keeps is left out"),
+        ),
+        (
+            keep(50),
+            false,
+            Some("mail older than the profile keeps (keep) is left out"),
+        ),
+    ] {
         let archive = memory().with_retention(keep(105)).unwrap();
         let numbers = (0..10).rev();
         merge(&archive, items(numbers.clone(), "sent"), Top, 100);

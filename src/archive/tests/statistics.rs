@@ -9,13 +9,27 @@ use jiff::tz::TimeZone;
 
 fn compute(cancel: &CancellationToken) -> Option<Statistics> {
     let archive = memory();
-    #[rustfmt::skip] // one email a line
     let emails = [
-        ("delivered", "Your receipt #4821", "2026-11-20T08:00:00Z", "a.test"),
-        ("bounced", "Your receipt #17", "2026-11-19T22:30:00Z", "B.test"),
+        (
+            "delivered",
+            "Your receipt #4821",
+            "2026-11-20T08:00:00Z",
+            "a.test",
+        ),
+        (
+            "bounced",
+            "Your receipt #17",
+            "2026-11-19T22:30:00Z",
+            "B.test",
+        ),
         ("bounced", "Sale", "2026-11-19T08:00:00Z", "b.test"),
         ("complained", "Sale", "2026-11-19T07:00:00Z", "a.test"),
-        ("canceled", "Your code is 493021, valid 10 minutes", "whenever", "a.test"),
+        (
+            "canceled",
+            "Your code is 493021, valid 10 minutes",
+            "whenever",
+            "a.test",
+        ),
         ("canceled", "", "2026-11-19T07:00:00Z", "a.test"),
     ];
     let lines = emails.iter().enumerate().map(|(id, (event, subject, created, domain))| {

@@ -110,18 +110,25 @@ mod tests {
             global: "-p acme ".to_owned(),
             mailbox: Mailbox::Received,
         };
-        #[rustfmt::skip] // one case a line
-        let cases = [
-            ("there is more: sentbox list --after 5b", "there is more: sentbox -p acme list --received --after 5b"),
+        for (text, expected) in [
+            (
+                "there is more: sentbox list --after 5b",
+                "there is more: sentbox -p acme list --received --after 5b",
+            ),
             (
                 "sentbox archive adopt; if not: sentbox archive begin",
                 "sentbox -p acme archive adopt; if not: sentbox -p acme archive begin",
             ),
-            ("run sentbox archive repair, or sentbox demo", "run sentbox -p acme archive repair --received, or sentbox demo"),
-            ("another sentbox listens; sync here", "another sentbox listens; sync here"),
+            (
+                "run sentbox archive repair, or sentbox demo",
+                "run sentbox -p acme archive repair --received, or sentbox demo",
+            ),
+            (
+                "another sentbox listens; sync here",
+                "another sentbox listens; sync here",
+            ),
             ("list", "list"),
-        ];
-        for (text, expected) in cases {
+        ] {
             assert_eq!(flags.add_to(text), expected);
             assert_eq!(SelectionFlags::default().add_to(text), text);
         }

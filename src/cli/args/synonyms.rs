@@ -41,13 +41,27 @@ pub(super) const COMMANDS: [(&str, &str); 36] = [
 ];
 
 /// Flags that other programs have, and what to type here.
-#[rustfmt::skip] // one hint a line
 const FLAGS: [(&[&str], &str); 5] = [
-    (&["--after", "--since"], "a time is part of the query, as in: sentbox search after:7d"),
-    (&["--before", "--until"], "a time is part of the query, as in: sentbox search before:2026-11-02"),
-    (&["--status"], "a status is part of the query, as in: sentbox search status:bounced"),
-    (&["--format"], "for JSON: --json or --jq; --as is the form of show and export"),
-    (&["-o", "--output"], "for JSON: --json or --jq; for a file: sentbox export QUERY --to FILE"),
+    (
+        &["--after", "--since"],
+        "a time is part of the query, as in: sentbox search after:7d",
+    ),
+    (
+        &["--before", "--until"],
+        "a time is part of the query, as in: sentbox search before:2026-11-02",
+    ),
+    (
+        &["--status"],
+        "a status is part of the query, as in: sentbox search status:bounced",
+    ),
+    (
+        &["--format"],
+        "for JSON: --json or --jq; --as is the form of show and export",
+    ),
+    (
+        &["-o", "--output"],
+        "for JSON: --json or --jq; for a file: sentbox export QUERY --to FILE",
+    ),
 ];
 
 /// Returns the hint for a flag of other programs.

@@ -277,20 +277,30 @@ async fn new_email_may_be_absent_for_a_while() {
 #[tokio::test(start_paused = true)]
 async fn wait_without_answers_ends_in_time() {
     let error = || Error::new(ErrorKind::Server, "down").with_hint("check the base URL");
-    #[rustfmt::skip] // one case a line
-    let cases = [
+    for (steps, message, hint) in [
         (vec![Ok(NO_ANSWER)], "the service has not answered", ""),
-        (vec![Ok(&[][..]), Ok(NO_ANSWER)], "the service has not answered", ""),
+        (
+            vec![Ok(&[][..]), Ok(NO_ANSWER)],
+            "the service has not answered",
+            "",
+        ),
         (
             vec![Ok(&[][..]), Ok(OWN_LIMIT)],
             "the rate of 0.05 requests a second allowed no further request",
             "--rate allows more",
         ),
-        (vec![Ok(SERVICE_LIMIT)], "the service's rate limit allowed no further request", "--timeout allows more"),
+        (
+            vec![Ok(SERVICE_LIMIT)],
+            "the service's rate limit allowed no further request",
+            "--timeout allows more",
+        ),
         (vec![Err(error())], "down", "check the base URL"),
-        (vec![Ok(&[UNREADABLE][..])], "not every email on the service's pages could be read", "the others are kept"),
-    ];
-    for (steps, message, hint) in cases {
+        (
+            vec![Ok(&[UNREADABLE][..])],
+            "not every email on the service's pages could be read",
+            "the others are kept",
+        ),
+    ] {
         let (result, passed, _) = wait_for(steps, "to:ana", None).await;
         let error = result.unwrap_err();
         assert_eq!(error.message, format!("not within 60 s: {message}"));

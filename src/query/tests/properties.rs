@@ -171,12 +171,22 @@ fn zoned(second: i64, zone: &str) -> Zoned {
 /// No text exhausts the stack.
 #[test]
 fn ten_thousand_repetitions_are_parsed() {
-    #[rustfmt::skip] // many pieces a line
-    let pieces = [
-        "(", ")", "-", "\"", "not ", "-(a ", "a or ", "(a or (b ", "to:", "a", "💌", "\\",
-        "\u{301}", "-not ",
-    ];
-    for piece in pieces {
+    for piece in [
+        "(",
+        ")",
+        "-",
+        "\"",
+        "not ",
+        "-(a ",
+        "a or ",
+        "(a or (b ",
+        "to:",
+        "a",
+        "💌",
+        "\\",
+        "\u{301}",
+        "-not ",
+    ] {
         let text = piece.repeat(10_000);
         let once = parse(&text, &context()).query;
         assert_eq!(parse(&once.to_string(), &context()).query, once, "{piece}");

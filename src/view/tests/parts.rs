@@ -228,13 +228,38 @@ fn every_size_draws_without_control_characters() {
     for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
         for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
             let mut app = AppHarness::at_rest(width, height, varied());
-            #[rustfmt::skip] // many keys a line
-            let steps = [
-                "Enter", "q", "z", "? a Down", "Esc", "P", "P", "t", "G", "> > > > >", "q", "/",
-                "a b c Enter", "Esc", "@ t", "c", "b", "g [", "2", "g v", "j", "q", "S", "j j q",
-                "W", "Esc", "Enter / 1", "Enter", "Z", "q q",
-            ];
-            for keys in steps {
+            for keys in [
+                "Enter",
+                "q",
+                "z",
+                "? a Down",
+                "Esc",
+                "P",
+                "P",
+                "t",
+                "G",
+                "> > > > >",
+                "q",
+                "/",
+                "a b c Enter",
+                "Esc",
+                "@ t",
+                "c",
+                "b",
+                "g [",
+                "2",
+                "g v",
+                "j",
+                "q",
+                "S",
+                "j j q",
+                "W",
+                "Esc",
+                "Enter / 1",
+                "Enter",
+                "Z",
+                "q q",
+            ] {
                 app.press(keys).settle();
                 let shown = screen(&app);
                 let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';

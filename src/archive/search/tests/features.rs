@@ -63,11 +63,20 @@ fn fts_syntax_in_text_is_data() {
         });
         (found[0], found[1])
     };
-    #[rustfmt::skip] // many texts a line
-    let found_texts = [
-        "OR b*", "NEAR(\"c\"", "col:x", "^y", "'", "%", "_", "\\", "*", "\"", "\"c\" d", "and not",
-    ];
-    for text in found_texts {
+    for text in [
+        "OR b*",
+        "NEAR(\"c\"",
+        "col:x",
+        "^y",
+        "'",
+        "%",
+        "_",
+        "\\",
+        "*",
+        "\"",
+        "\"c\" d",
+        "and not",
+    ] {
         assert_eq!(found(text), (1, 1), "{text}");
     }
     for text in [
@@ -178,20 +187,50 @@ fn with_bodies(subject: &str, bodies: &[&str]) -> Archive {
 
 #[test]
 fn body_words_in_index_agree_with_bodies() {
-    #[rustfmt::skip] // many bodies a line
-    let archive = with_bodies("Your receipt", &[
-        "a receipt", "two receipts", "recently received", "the recital", "nothing", "Q", "quay",
-        "re", "(rece-ipt), a rec-1", "x-rece-ipt receipt-1.", "rece ipt",
-    ]);
-    #[rustfmt::skip] // many words a line
+    let archive = with_bodies(
+        "Your receipt",
+        &[
+            "a receipt",
+            "two receipts",
+            "recently received",
+            "the recital",
+            "nothing",
+            "Q",
+            "quay",
+            "re",
+            "(rece-ipt), a rec-1",
+            "x-rece-ipt receipt-1.",
+            "rece ipt",
+        ],
+    );
     let words = [
-        "receipt", "recei", "rece", "rec", "re", "q", "qu", "recital", "receiptx", "body:receipts",
-        "rece-i", "rece-ipt", "rec-1", "body:receipt-1", "ipt),",
+        "receipt",
+        "recei",
+        "rece",
+        "rec",
+        "re",
+        "q",
+        "qu",
+        "recital",
+        "receiptx",
+        "body:receipts",
+        "rece-i",
+        "rece-ipt",
+        "rec-1",
+        "body:receipt-1",
+        "ipt),",
     ];
-    #[rustfmt::skip] // many conditions a line
     let others = [
-        "", "status:bounced", "or nothing", "-quay", "-body:recently", "sort:oldest", "tag:plan",
-        "\"two receipts\"", "-\"two receipts\"", "-\"the recital\" -nothing",
+        "",
+        "status:bounced",
+        "or nothing",
+        "-quay",
+        "-body:recently",
+        "sort:oldest",
+        "tag:plan",
+        "\"two receipts\"",
+        "-\"two receipts\"",
+        "-\"the recital\" -nothing",
     ];
     for word in words {
         for other in others {
@@ -203,30 +242,64 @@ fn body_words_in_index_agree_with_bodies() {
 
 #[test]
 fn phrases_in_index_agree_with_bodies() {
-    #[rustfmt::skip] // many bodies a line
-    let archive = with_bodies("Re: ord-0312", &[
-        "order ord-0333 of march 5", "ord 03, order 0333", "(ord) #0312: 5 orders", "ord x 03",
-        "ord 1", "0333 ord", "x-ord-0333333 at 10:45", "the order your order 12a", "your orders",
-        "order of yours 1", "年 3 ord 年 33", "ord0333",
-        "averylongwordofmorethan24letters 12 averylongwordofmorethan24characters 34",
-        "averylongwordofmorethan24letters averylongwordofmorethan24characters",
-        "12 orders, 1 order, 123 ordinary", "注文 ord 注, order 文", "the order of your order",
-        "of the order your order of",
-    ]);
-    #[rustfmt::skip] // many phrases a line
-    let phrases = [
-        "ord-0", "ord-03", "ord-033", "ord-0333", "ord-1", "\"ord 12\"", "\"order ord 03\"",
-        "\"ord 0333 of\"", "\"0333 ord\"", "10:4", "\"march 5\"", "\"5 ord\"", "\"order 12a\"",
-        "\"年 3\"", "\"averylongwordofmorethan24letters 1\"",
-        "\"averylongwordofmorethan24letters 3\"", "\"your order\"",
-        "\"your order\" \"order your\"", "\"order of\" \"yours 1\" -\"of order\"",
-        "your \"the order\" or \"ord x\"", "\"ord 𐀀\" or \"ord 03\"",
+    let archive = with_bodies(
+        "Re: ord-0312",
+        &[
+            "order ord-0333 of march 5",
+            "ord 03, order 0333",
+            "(ord) #0312: 5 orders",
+            "ord x 03",
+            "ord 1",
+            "0333 ord",
+            "x-ord-0333333 at 10:45",
+            "the order your order 12a",
+            "your orders",
+            "order of yours 1",
+            "年 3 ord 年 33",
+            "ord0333",
+            "averylongwordofmorethan24letters 12 averylongwordofmorethan24characters 34",
+            "averylongwordofmorethan24letters averylongwordofmorethan24characters",
+            "12 orders, 1 order, 123 ordinary",
+            "注文 ord 注, order 文",
+            "the order of your order",
+            "of the order your order of",
+        ],
+    );
+    for text in [
+        "ord-0",
+        "ord-03",
+        "ord-033",
+        "ord-0333",
+        "ord-1",
+        "\"ord 12\"",
+        "\"order ord 03\"",
+        "\"ord 0333 of\"",
+        "\"0333 ord\"",
+        "10:4",
+        "\"march 5\"",
+        "\"5 ord\"",
+        "\"order 12a\"",
+        "\"年 3\"",
+        "\"averylongwordofmorethan24letters 1\"",
+        "\"averylongwordofmorethan24letters 3\"",
+        "\"your order\"",
+        "\"your order\" \"order your\"",
+        "\"order of\" \"yours 1\" -\"of order\"",
+        "your \"the order\" or \"ord x\"",
+        "\"ord 𐀀\" or \"ord 03\"",
         "\"averylongwordofmorethan24letters averylongwordofmorethan24c\"",
-        "\"averylongwordofmorethan24letters a\"", "\"order averylongwordofmorethan24letters\"",
-        "\"12 ord\"", "\"1 order\"", "\"order o\"", "注文", "\"注文 ord\"", "\"ord 注\"",
-        "\"order of your\"", "\"the order your\"", "\"the order of your ord\"",
-    ];
-    for text in phrases {
+        "\"averylongwordofmorethan24letters a\"",
+        "\"order averylongwordofmorethan24letters\"",
+        "\"12 ord\"",
+        "\"1 order\"",
+        "\"order o\"",
+        "注文",
+        "\"注文 ord\"",
+        "\"ord 注\"",
+        "\"order of your\"",
+        "\"the order your\"",
+        "\"the order of your ord\"",
+    ] {
         for other in [
             "",
             "-ord",
@@ -275,16 +348,26 @@ fn addresses_beyond_the_interned_ones_are_found() {
         .map(|n| format!("unknown.{n}@example.com"))
         .collect();
     let many = many.join(" or ");
-    #[rustfmt::skip] // many texts a line
-    let texts = [
-        "help.80@example.org", "help.8", "reply-to:elp.80@example", "desk@office.80",
-        "shop.80@example.com", "old.80@name", "\"80@name.example <buy\"", "uyer.80@example.net",
-        "buyer.80@example.com", "at.80@example.net", "two@at.80@example.net",
-        "recipient:two@at.80@example.net", "recipient:buyer.80@example.net",
-        "recipient:buyer.80@example.ne", "recipient:at.80@example.net",
-        "recipient:old.80@name.example", "recipient:plain", "recipient:help.80@example.org",
-    ];
-    for text in texts {
+    for text in [
+        "help.80@example.org",
+        "help.8",
+        "reply-to:elp.80@example",
+        "desk@office.80",
+        "shop.80@example.com",
+        "old.80@name",
+        "\"80@name.example <buy\"",
+        "uyer.80@example.net",
+        "buyer.80@example.com",
+        "at.80@example.net",
+        "two@at.80@example.net",
+        "recipient:two@at.80@example.net",
+        "recipient:buyer.80@example.net",
+        "recipient:buyer.80@example.ne",
+        "recipient:at.80@example.net",
+        "recipient:old.80@name.example",
+        "recipient:plain",
+        "recipient:help.80@example.org",
+    ] {
         for text in [
             text.to_owned(),
             format!("{text} or {many}"),
@@ -347,8 +430,7 @@ fn recipients_near_misspelled_one_are_found() {
         "[]",
     );
     store_email(&archive, &in_body);
-    #[rustfmt::skip] // one case a line
-    let cases = [
+    for (text, nearest) in [
         ("4711", "004711"),
         ("ORD 4711", "004711"),
         ("#4711", "004711"),
@@ -367,7 +449,10 @@ fn recipients_near_misspelled_one_are_found() {
         ("garcai hi", "garcia"),
         ("to:bernnard", "bernard"),
         ("stephan.bernard", "stephane.bernard"),
-        ("stephane.bernard@exmaple.org", "stephane.bernard@example.org"),
+        (
+            "stephane.bernard@exmaple.org",
+            "stephane.bernard@example.org",
+        ),
         ("recipient:s.garzia@example.com", "s.garcia@example.com"),
         ("max.mulller22", "max.muller22"),
         ("yesterday", "on:yesterday"),
@@ -380,12 +465,17 @@ fn recipients_near_misspelled_one_are_found() {
         ("subject:garcai", ""),
         ("stephane status:bounced", ""),
         ("Hi, I never got ORD-004711, can you help?", "ORD-004711"),
-        ("I wait for it since weeks (max.muller22@example.org)", "max.muller22@example.org"),
+        (
+            "I wait for it since weeks (max.muller22@example.org)",
+            "max.muller22@example.org",
+        ),
         ("I never got 004711 nor 815", ""),
         ("I never got ORD-9999", ""),
-        ("never got your parcel via s.garzia@example.com there", "s.garcia@example.com"),
-    ];
-    for (text, nearest) in cases {
+        (
+            "never got your parcel via s.garzia@example.com there",
+            "s.garcia@example.com",
+        ),
+    ] {
         let cancel = CancellationToken::default();
         let found = archive.find_unmatched(&parsed(text), &cancel).unwrap();
         assert_eq!(found.nearest.join(" "), nearest, "{text}");
