@@ -337,7 +337,7 @@ impl Model {
     /// it loads, or the screen has the list alone.
     pub(super) fn describe_not_loaded(&self) -> String {
         if self.reader_follows() {
-            return "the email is not loaded yet".to_owned();
+            return "the email was not loaded yet; try again".to_owned();
         }
         self.with_hint("the email is not open", Command::Open, "reads it")
     }
