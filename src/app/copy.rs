@@ -339,6 +339,10 @@ impl Model {
         if self.reader_follows() {
             return "the email was not loaded yet; try again".to_owned();
         }
+        self.describe_not_open()
+    }
+
+    pub(super) fn describe_not_open(&self) -> String {
         self.with_hint("the email is not open", Command::Open, "reads it")
     }
 

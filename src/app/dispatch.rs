@@ -62,6 +62,8 @@ impl Model {
             .find_match(self.focus(), &self.pending_keys)
         {
             KeyMatch::Prefix => {}
+            // The next key belongs to it, and must not act alone.
+            KeyMatch::Unbound if self.is_prefix_in_other_pane() => {}
             KeyMatch::Command(command) => {
                 self.pending_keys.clear();
                 self.dispatch(command);
@@ -78,6 +80,14 @@ impl Model {
                 }
             }
         }
+    }
+
+    /// Whether the pressed keys are the start of a sequence in another pane.
+    fn is_prefix_in_other_pane(&self) -> bool {
+        let panes = [Focus::List, Focus::Reader];
+        let is_prefix =
+            |focus| self.session.keymap.find_match(focus, &self.pending_keys) == KeyMatch::Prefix;
+        panes.contains(&self.focus()) && panes.into_iter().any(is_prefix)
     }
 
     /// Reports where unbound keys do something, or that they do nothing.
@@ -142,6 +152,15 @@ impl Model {
         require(self.list.selected().is_some(), "no email is selected")
     }
 
+    /// Fails if no email is shown, also where the list is alone.
+    pub(super) fn check_shown(&self) -> Result<(), String> {
+        self.check_email()?;
+        if self.layout().reader.is_empty() {
+            return Err(self.describe_not_open());
+        }
+        Ok(())
+    }
+
     pub(super) fn check_wide_block(&self) -> Result<(), String> {
         let error = "nothing here is wider than the screen";
         require(self.reader.overflow() > 0, error)
@@ -170,7 +189,7 @@ impl Model {
         if self.session.is_linear {
             return Ok(());
         }
-        self.check_email()
+        self.check_shown()
     }
 
     /// Pans wide blocks, or reports that their end is visible.

@@ -73,6 +73,9 @@ impl Model {
             }
             return;
         }
+        if let MouseInput::Pressed(_) = mouse {
+            self.end_notice_by_click();
+        }
         self.load_older.delay_automatic_search();
         let layout = self.layout();
         if self.is_help_open() {

@@ -94,6 +94,12 @@ impl Model {
             .take_if(|notice| keeps_failure && matches!(notice.kind, NoticeKind::Failure(_)))
     }
 
+    /// A click has read the notice, as a key does; a failure stays, as for keys that move.
+    pub(super) fn end_notice_by_click(&mut self) {
+        let is_failure = |notice: &mut Notice| matches!(notice.kind, NoticeKind::Failure(_));
+        self.notice = self.notice.take_if(is_failure);
+    }
+
     fn notice_kind(&self) -> Option<&NoticeKind> {
         self.notice.as_ref().map(|notice| &notice.kind)
     }

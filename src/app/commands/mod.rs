@@ -349,17 +349,17 @@ commands! {
     PanRight "pan-right" [READER "L"] "pan" "pan a wide block right"
         if Model::check_wide_block => |m| m.pan_blocks(Side::Right);
     NextBodyView "next-body-view" [PANES "v, ]"] "view" "next view of the body"
-        if Model::check_email => |m| m.cycle_body_view(1);
+        if Model::check_shown => |m| m.cycle_body_view(1);
     PreviousBodyView "previous-body-view" [PANES "["] "view" "previous view of the body"
-        if Model::check_email => |m| m.cycle_body_view(BodyView::ALL.len() - 1);
+        if Model::check_shown => |m| m.cycle_body_view(BodyView::ALL.len() - 1);
     ShowRendered "show-rendered" [PANES "Alt-1"] "view" "body as the recipient saw it"
-        if Model::check_email => |m| m.show_body_view(BodyView::Rendered);
+        if Model::check_shown => |m| m.show_body_view(BodyView::Rendered);
     ShowText "show-text" [PANES "Alt-2"] "view" "plain-text part"
-        if Model::check_email => |m| m.show_body_view(BodyView::Text);
+        if Model::check_shown => |m| m.show_body_view(BodyView::Text);
     ShowSource "show-source" [PANES "Alt-3"] "view" "html source"
-        if Model::check_email => |m| m.show_body_view(BodyView::Source);
+        if Model::check_shown => |m| m.show_body_view(BodyView::Source);
     ShowRaw "show-raw" [PANES "Alt-4"] "view" "raw JSON, every field"
-        if Model::check_email => |m| m.show_body_view(BodyView::Raw);
+        if Model::check_shown => |m| m.show_body_view(BodyView::Raw);
     FoldHeader "fold-header" [PANES "Z"] "more" "show more of the header of the email; again: everything"
         if Model::check_fold_header => |m| m.reader.cycle_header_detail(m.list.selected());
     Links "links" [PANES "o"] "links" "links of the email with their true targets"

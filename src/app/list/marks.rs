@@ -77,12 +77,14 @@ impl Marks {
         is_whole
     }
 
-    /// Requests which marked emails are no longer in the archive:
+    /// Requests which marked emails, and starts of ranges, are no longer in the archive:
     /// another process may have purged them. Not while an earlier request runs: a sync changes the archive twice a
     /// second, and many marks take longer.
     pub(in crate::app) fn find_unstored(&mut self) -> Option<Effect> {
-        let is_due = !self.ids.is_empty() && !self.check.is_pending();
-        is_due.then(|| Effect::FindUnstored(self.check.start(), self.ids.iter().cloned().collect()))
+        let start = self.range_start.as_ref().map(|(id, _)| id);
+        let ids: Vec<EmailId> = self.ids.iter().chain(start).cloned().collect();
+        let is_due = !ids.is_empty() && !self.check.is_pending();
+        is_due.then(|| Effect::FindUnstored(self.check.start(), ids))
     }
 
     /// Requests the ids of a query, or of those past `from` up to `to`.
@@ -230,6 +232,11 @@ impl Model {
         let (true, Ok(unstored)) = (self.marks.check.finish(request), result) else {
             return;
         };
+        let start = self.marks.range_start.as_ref();
+        if start.is_some_and(|(id, _)| unstored.contains(id)) {
+            self.marks.drop_range();
+            self.notify("the row where a range begins is no longer in the archive");
+        }
         let removed = unstored.iter().filter(|id| self.marks.ids.remove(id));
         let removed = removed.count() as u64;
         if removed > 0 && self.marks.is_empty() {

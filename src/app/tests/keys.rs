@@ -299,6 +299,38 @@ fn paging_or_scrolling_help_keeps_choice_visible() {
 }
 
 #[test]
+fn click_ends_a_notice() {
+    let mut app = AppHarness::at_rest(120, 12, FakeService::with_emails(9));
+    app.press("Q")
+        .shows_notice("Q does nothing here; ? shows the keys");
+    app.click(Position::new(20, 5));
+    assert_eq!(app.model.notice_text(), None);
+}
+
+#[test]
+fn sequence_of_another_pane_is_read_whole() {
+    let mut app = AppHarness::at_rest(120, 12, FakeService::with_emails(9));
+    app.press("Enter @ s").settle();
+    assert!(app.model.prompt.is_none(), "s alone saves the email");
+    app.shows_notice(
+        "@s works in the list (only emails with this subject, whatever numbers are in it)",
+    );
+    app.press("@ Esc").settle();
+    assert_eq!(app.model.focus(), Focus::Reader);
+}
+
+#[test]
+fn view_changes_only_of_a_shown_email() {
+    let mut app = AppHarness::at_rest(40, 12, FakeService::with_emails(9));
+    for key in ["v", "]", "[", "Alt-3", "Z"] {
+        app.press(key);
+        app.shows_notice("the email is not open; Enter reads it");
+    }
+    app.press("Enter").settle().press("v").settle();
+    assert_eq!(app.model.notice_text(), None);
+}
+
+#[test]
 fn click_in_the_help_chooses_its_line() {
     let mut app = AppHarness::at_rest(80, 24, FakeService::with_emails(5));
     app.press("?");

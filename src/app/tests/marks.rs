@@ -436,6 +436,17 @@ fn purged_email_is_no_longer_marked() {
 }
 
 #[test]
+fn purged_start_of_a_range_ends_it() {
+    let mut app = app(10);
+    app.press("j V").settle();
+    app.service.rows.remove(1);
+    app.happen(Message::ArchiveChanged(Ok(sync_report(0))));
+    app.settle();
+    app.shows_notice("the row where a range begins is no longer in the archive");
+    assert!(!app.model.marks.has_range());
+}
+
+#[test]
 fn line_below_the_last_row_is_not_marked() {
     let mut app = searched(1);
     app.press("x x V").settle();
