@@ -45,7 +45,7 @@ impl SyncEnv {
     pub(super) fn everything(&self) -> RecheckScope {
         RecheckScope::All {
             since: i64::MIN,
-            before: (self.engine.clock)(),
+            before: self.archive().latest_request().unwrap(),
         }
     }
 
@@ -275,15 +275,28 @@ fn background_reads_each_page_about_26_times() {
 }
 
 #[test]
+fn recheck_ends_although_the_clock_is_set_back() {
+    let env = SyncEnv::at_rest(300);
+    env.full_sync();
+    env.advance(MINUTE);
+    let scope = env.everything();
+    env.run(env.engine.recheck(scope)).unwrap();
+    env.advance(-60 * MINUTE);
+    assert_eq!(env.recheck(scope), 2);
+}
+
+#[test]
 fn due_run_leaves_out_what_is_too_old() {
     let [top, since, bottom] = [30, 20, 10].map(|at| SortKey::from_micros(at).unwrap());
     let run = ConfirmedRun {
         bottom,
         ..changing_run(top, Timestamp::UNIX_EPOCH)
     };
-    let before = Timestamp::from_second(1).unwrap();
-    let scope = RecheckScope::All { since: 20, before };
-    let due = find_due_runs(&[run], scope, before);
+    let scope = RecheckScope::All {
+        since: 20,
+        before: run.response_seq,
+    };
+    let due = find_due_runs(&[run], scope, Timestamp::UNIX_EPOCH);
     assert_eq!((due[0].run.top, due[0].run.bottom), (top, since));
 }
 
