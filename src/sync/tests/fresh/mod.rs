@@ -10,9 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::SyncEnv;
-use super::sim::{EPOCH, ServiceFault};
+use super::sim::{EPOCH, ServiceFault, address};
 use crate::api::InvalidResponses;
-use crate::archive::{ConfirmedRun, SortKey};
+use crate::archive::{ConfirmedRun, PurgeTarget, SortKey};
 use crate::error::ErrorKind;
 use crate::mail::{Finality, Status};
 use crate::query::{ParseContext, Query, parse};
@@ -272,6 +272,23 @@ fn background_reads_each_page_about_26_times() {
         (200..=400).contains(&requests),
         "{requests} requests a day at a thousand emails a day"
     );
+}
+
+#[test]
+fn recheck_ends_beside_many_purged_emails() {
+    let env = SyncEnv::at_rest(900);
+    for mail in env.sim.state().mails.range_mut(300..700) {
+        mail.customer = 99;
+    }
+    env.full_sync();
+    env.remove(&PurgeTarget::To(address(99)));
+    env.change("bounced", [299, 700, 899]);
+    assert!(env.recheck(env.everything()) < 9);
+    // The page below them has no cursor right above it.
+    assert_eq!(env.wrong(), ["mail-199"]);
+    let ids = vec![env.id_at(700), env.id_at(710)];
+    env.run(env.engine.confirm_emails(ids, 9)).unwrap();
+    assert_eq!(env.wrong(), Vec::<String>::new());
 }
 
 #[test]
