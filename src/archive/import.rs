@@ -244,19 +244,25 @@ impl Import<'_> {
     fn store(&mut self) -> Result<()> {
         let (archive, seen_at) = (self.archive, self.seen_at);
         let mut ids = HashSet::new();
-        let mut emails = std::mem::take(&mut self.batch);
-        emails.retain(|email| ids.insert(email.item.id.clone()));
+        let emails = std::mem::take(&mut self.batch).into_iter();
+        // What comes again adds what the first one lacks.
+        let (first, again): (Vec<_>, Vec<_>) =
+            emails.partition(|email| ids.insert(email.item.id.clone()));
         let (new, skipped) = archive.write(|tx| {
-            let filtered = purge::filter_purged(tx, &mut emails, seen_at)?;
-            position::assign_time_keys(tx, &mut emails, seen_at)?;
-            let new = incoming::insert_new(tx, &emails, InsertSource::File(seen_at))?;
-            for email in emails.iter().filter(|email| email.existing.is_some()) {
-                email.fill_missing(tx)?;
-                if let Some(json) = email.body_json() {
-                    dictionary::store_body_if_missing(tx, email.sort_key, json)?;
+            let (mut new, mut skipped) = (0, 0);
+            for mut emails in [first, again] {
+                skipped += purge::filter_purged(tx, &mut emails, seen_at)?.total();
+                position::assign_time_keys(tx, &mut emails, seen_at)?;
+                let source = InsertSource::File(seen_at);
+                new += incoming::insert_new(tx, &emails, source)?.len() as u64;
+                for email in emails.iter().filter(|email| email.existing.is_some()) {
+                    email.fill_missing(tx)?;
+                    if let Some(json) = email.body_json() {
+                        dictionary::store_body_if_missing(tx, email.sort_key, json)?;
+                    }
                 }
             }
-            Ok((new.len() as u64, filtered.total()))
+            Ok((new, skipped))
         })?;
         self.bytes = 0;
         self.report.new += new;

@@ -14,7 +14,9 @@ use super::output::{CommandExit, Output};
 use super::search::describe_scope;
 use super::{ProfileContext, block_on, block_on_until_signal, open_archive};
 use crate::api::{Client, Priority, RetryPolicy};
-use crate::archive::{Archive, CancellationToken, EmailRow, WindowAnchor};
+use crate::archive::{
+    Archive, ArchiveLocation, CancellationToken, EmailRow, WindowAnchor, find_stored_archive,
+};
 use crate::config::clock::Clock;
 use crate::config::folder_of;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +25,7 @@ use crate::export::{
     CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
     SetFormat, fetch_attachments, save_email,
 };
-use crate::mail::{Email, EmailId, Mailbox};
+use crate::mail::{Email, EmailId};
 use crate::query::Query;
 use crate::sync::Engine;
 use crate::text::format::{format_timestamp, group_digits, plural};
@@ -166,15 +168,19 @@ fn open_part(
     ctx: &ProfileContext<'_>,
 ) -> Result<PartialExport> {
     let (zone, settings) = (&ctx.settings.zone, &ctx.settings);
+    // Another archive has other mail.
+    let archive = match &settings.archive {
+        ArchiveLocation::Memory => find_stored_archive(settings).map(ArchiveLocation::Disk),
+        ArchiveLocation::Disk(path) => std::path::absolute(path).map(ArchiveLocation::Disk).ok(),
+        ArchiveLocation::Server(_) => None,
+    };
+    let archive = archive.as_ref().unwrap_or(&settings.archive);
     let request = ExportRequest {
         source: format!(
-            "{} {}{}",
+            "{} {} {}",
             settings.profile,
             settings.credentials.base_url,
-            match ctx.mailbox {
-                Mailbox::Sent => "",
-                Mailbox::Received => " received",
-            }
+            archive.for_mailbox(ctx.mailbox)
         ),
         query: args.words.join(" "),
         format: format.label().to_owned(),

@@ -23,7 +23,7 @@ use crate::mail::EmailId;
 /// The request for an export. Only the same request resumes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExportRequest {
-    /// The profile and its service.
+    /// The profile, its service and its archive.
     pub(crate) source: String,
     pub(crate) query: String,
     pub(crate) format: String,
@@ -160,7 +160,7 @@ impl PartialExport {
                 "the unfinished export {} is another one: {query}, as {format}",
                 self.part.display()
             );
-            let hint = "resume it with the same query and options, or choose another name";
+            let hint = "resume it with the same query, archive and options, or choose another name";
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
         }
         let has_part = self.part.symlink_metadata().is_ok();

@@ -1,8 +1,8 @@
 //! Who read which email, when: one JSON line for each request, in a private file.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde::Serialize;
@@ -14,7 +14,10 @@ use crate::tasks::lock;
 /// The size at which the log is rotated: about a million lines for single emails.
 const MAX_SIZE: u64 = 200 << 20;
 
-pub(crate) struct AccessLog(Mutex<RotatingFile>);
+pub(crate) struct AccessLog {
+    path: PathBuf,
+    file: Mutex<RotatingFile>,
+}
 
 /// One request. It has no key, and nothing of a query but ids of emails.
 #[derive(Debug, Serialize)]
@@ -44,14 +47,36 @@ impl AccessLog {
         if !matches!(start[..], [] | [b'{']) {
             return Err(io::Error::other("it has something else in it"));
         }
-        Ok(Self(Mutex::new(RotatingFile::open(path, MAX_SIZE)?)))
+        Ok(Self {
+            path: path.to_owned(),
+            file: Mutex::new(RotatingFile::open(path, MAX_SIZE)?),
+        })
     }
 
     pub(super) fn write(&self, access: &Access<'_>) -> io::Result<()> {
-        let mut line = serde_json::to_vec(access)?;
+        let mut file = lock(&self.file);
+        let mut line = Vec::new();
+        if ends_within_line(&self.path).unwrap_or(false) {
+            line.push(b'\n');
+        }
+        serde_json::to_writer(&mut line, access)?;
         line.push(b'\n');
-        lock(&self.0).write_all(&line)
+        file.write_all(&line)
     }
+}
+
+/// Whether the last line is cut off, as a full disk leaves it: the next one would be lost in it.
+fn ends_within_line(path: &Path) -> io::Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let mut file = File::open(path)?;
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    Ok(last != [b'\n'])
 }
 
 #[cfg(test)]
@@ -68,5 +93,30 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
         }
         AccessLog::open(&folder.path().join("new")).unwrap();
+    }
+
+    #[test]
+    fn line_after_a_cut_one_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let access = Access {
+            time: "2026-11-20T09:41:07Z".to_owned(),
+            key: Some("ana"),
+            client: None,
+            operation: "list",
+            emails: &[],
+            status: 200,
+            seconds: 0.25,
+        };
+        let line = serde_json::to_string(&access).unwrap();
+        for before in ["", "{}\n", "{\"time\":\"2026"] {
+            std::fs::write(&path, before).unwrap();
+            let log = AccessLog::open(&path).unwrap();
+            log.write(&access).unwrap();
+            log.write(&access).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let expected = before.lines().chain([line.as_str(), &line]);
+            assert!(text.lines().eq(expected), "{text}");
+        }
     }
 }

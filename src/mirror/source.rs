@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use super::single_flight::SingleFlight;
 use super::webhooks::ServiceEvent;
-use crate::api::{Client, Cursor, MailboxChange, Priority};
+use crate::api::{Client, Cursor, EmailApi as _, MailboxChange, Priority};
 use crate::archive::{Archive, EventOutcome, Gap, NextRows, StoredEmail, StoredPage};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
@@ -195,8 +195,7 @@ impl MirrorSource {
         &self,
         reported: ServiceEvent,
     ) -> Result<EventOutcome, ErrorResponse> {
-        // The service's clock may be ahead.
-        let request = reported.at.min((self.clock)()).into();
+        let request = self.to_own_time(reported.at).into();
         let has_reason = reported.event.bounce.is_some();
         let outcomes = self
             .with_archive(move |archive| archive.put_events(&[(reported.event, request)]))
@@ -206,8 +205,9 @@ impl MirrorSource {
         };
         if outcome == EventOutcome::Missing {
             let (head_at, _) = self.state().await?;
+            let created_at = reported.created_at.map(|at| self.to_own_time(at));
             // Older mail is loaded by the poller, as far back as the profile says.
-            if reported.created_at >= head_at.and_then(|at| at.checked_sub(REFRESH_AFTER).ok()) {
+            if created_at >= head_at.and_then(|at| at.checked_sub(REFRESH_AFTER).ok()) {
                 let engine = self.engine.with_priority(Priority::Refresh);
                 let refresh = || async move {
                     sleep(REPORT_PAUSE).await;
@@ -338,6 +338,17 @@ impl MirrorSource {
                 _ => Ok(()),
             }
         }
+    }
+
+    /// Returns a time of the service by the clock of this machine, and not after now:
+    /// that of requests, with which the time of an event is compared.
+    fn to_own_time(&self, at: Timestamp) -> Timestamp {
+        /// The service states its time in whole seconds.
+        const PRECISION: SignedDuration = SignedDuration::from_secs(1);
+        let skew = self.client().clock_skew().unwrap_or_default();
+        let ahead = (-skew - PRECISION).max(SignedDuration::ZERO);
+        let now = (self.clock)();
+        at.checked_add(ahead).map_or(now, |at| at.min(now))
     }
 
     /// Returns the time since then; very long if the clock was set back.

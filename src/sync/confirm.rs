@@ -250,8 +250,8 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Reads the page that begins at row `start`;
-    /// false if its statuses could not be confirmed: the service knows none of the rows above it, or an
-    /// item of the page is unreadable.
+    /// false if its statuses could not be confirmed: the service knows none of the rows above it, an item
+    /// of the page is unreadable, or so many purged emails lie between that the page has no others.
     async fn confirm_page(&self, start: SortKey, report: &mut SyncReport) -> Result<bool> {
         let cursors = self
             .run_blocking(move |archive| archive.cursors_above(start, MAX_CURSORS))
@@ -270,7 +270,7 @@ impl<S: EmailApi> Engine<S> {
                 Err(error) if is_cursor_error(&error) => continue,
                 response => response?,
             };
-            let unreadable = page.unreadable;
+            let (unreadable, len) = (page.unreadable, page.items.len() as u64);
             let is_unordered = self.listing_state.check_order(&page.items);
             let merged = self.run_blocking(move |archive| {
                 let is_last = page.has_more == Some(false)
@@ -288,7 +288,8 @@ impl<S: EmailApi> Engine<S> {
             let merged = merged.await?;
             report.add_page(&merged, unreadable);
             report.older += merged.new.len() as u64;
-            return Ok(merged.range.is_some());
+            let has_other_mail = merged.purged + merged.too_old < len;
+            return Ok(merged.range.is_some() && has_other_mail);
         }
         // The listing begins here, or the service knows none of these cursors.
         let refreshed = self.run(Goal::Refresh, &mut |_| ()).await?;

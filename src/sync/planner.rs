@@ -218,7 +218,13 @@ impl Planner {
             return Break(reason.clone());
         }
         if self.pages >= self.max_pages() {
-            return Break(StopReason::PageLimit);
+            // What is purged was known before, and so is what is older: nothing else is new.
+            let is_purged = self.goal == Goal::Refresh && self.continuation.is_some();
+            return Break(if is_purged {
+                StopReason::Done
+            } else {
+                StopReason::PageLimit
+            });
         }
         if let Some(request) = &self.continuation {
             return Continue(request.clone());
@@ -380,10 +386,11 @@ impl Planner {
         request: &BaseRequest,
         page: &PageFacts,
     ) -> Option<Conclusion> {
-        self.pages += 1;
         if page.merged.too_old > 0 {
             return self.stop(StopReason::Done);
         }
+        // Older mail may be below any number of purged emails.
+        self.pages += u32::from(self.goal != Goal::LoadOlder);
         if !page.is_empty_end() && !page.is_last(&self.coverage) {
             self.continuation = Some(PageRequest {
                 base: request.clone(),

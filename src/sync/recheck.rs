@@ -28,12 +28,13 @@ pub(crate) enum RecheckScope {
         /// The oldest time, in microseconds since 1970.
         since: i64,
     },
-    /// All rows not older than `since` that were not confirmed since `before`.
+    /// All rows not older than `since` that no request after number `before` has confirmed.
     All {
         /// The oldest time, in microseconds since 1970.
         since: i64,
-        /// The start of the command that reads them.
-        before: Timestamp,
+        /// The latest request before the command that reads them:
+        /// while it runs, the clock may be set back.
+        before: i64,
     },
 }
 
@@ -69,11 +70,7 @@ pub(crate) fn find_due_runs(
         let lateness = match scope {
             _ if run.top.micros() < since => 0.0,
             RecheckScope::Due { .. } if run.may_change => lateness(run, run.top, now),
-            RecheckScope::All { before, .. }
-                if !(before..=now).contains(&run.last_requested_at(now)) =>
-            {
-                1.0
-            }
+            RecheckScope::All { before, .. } if run.response_seq <= before => 1.0,
             RecheckScope::Due { .. } | RecheckScope::All { .. } => 0.0,
         };
         ceiling = (lateness >= MIN_NEIGHBOUR_LATENESS).then(|| ceiling.unwrap_or(run.top));

@@ -140,6 +140,24 @@ fn killed_export_is_resumed_to_equal_bytes() {
 }
 
 #[test]
+fn export_is_not_resumed_from_another_archive() {
+    let (service, requests) = reporting(60);
+    let sentbox = Sentbox::synced(service);
+    let mut child = sentbox.spawn("export --to out.jsonl --bodies --rate 20");
+    (0..5).for_each(|_| drop(requests.recv().unwrap()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let lines = sentbox.home().join("one.jsonl");
+    fs::write(lines, r#"{"id":"7","subject":"Hello"}"#).unwrap();
+    sentbox.run("import --archive other.db one.jsonl");
+    let line = "export --to out.jsonl --bodies --archive other.db --resume";
+    let output = sentbox.run(line);
+    assert_eq!(output.status.code(), Some(2), "{}", sentbox.shown(&output));
+    let line = line.replace("--archive other.db ", "");
+    assert_eq!(sentbox.json(&format!("{line} --json"))["emails"], 60);
+}
+
+#[test]
 fn interrupted_json_export_has_more() {
     let (service, requests) = reporting_bodies(60);
     let sentbox = Sentbox::synced(service);

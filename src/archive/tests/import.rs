@@ -131,3 +131,14 @@ fn too_long_email_in_document_is_refused() {
         .message
         .assert_contains("an email is longer than 64 MB");
 }
+
+#[test]
+fn later_line_of_same_email_adds_its_body() {
+    let listed = r#"{"id":"7","to":["a@example.com"],"subject":"Hello","last_event":"sent"}"#;
+    let whole = r#"{"id":"7","to":["a@example.com"],"subject":"Hello","last_event":"sent","text":"zebra","tags":[]}"#;
+    let archive = memory();
+    let report = import_lines(&archive, [listed, whole, listed], at(0));
+    assert_eq!((report.lines, report.new), (3, 1));
+    let email = archive.email(&EmailId::new("7")).unwrap().unwrap();
+    assert_eq!(email.text.as_deref(), Some("zebra"));
+}

@@ -314,7 +314,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         Ok(report)
     }
 
-    /// Confirms the due statuses, or all in a span not confirmed since `started`.
+    /// Confirms the due statuses, or all in a span not confirmed after `latest_request`.
     ///
     /// Counts the emails that responses to requests after `latest_request` have shown to be gone.
     async fn recheck_statuses(
@@ -323,7 +323,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         started: Timestamp,
         latest_request: i64,
     ) -> Result<()> {
-        let Some(scope) = recheck_scope(span, started) else {
+        let Some(scope) = recheck_scope(span, started, latest_request) else {
             return Ok(());
         };
         let max_requests = match scope {
@@ -336,7 +336,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let whole_scope = match scope {
             RecheckScope::Due { since } if due > 0 => RecheckScope::All {
                 since,
-                before: started,
+                before: latest_request,
             },
             scope => scope,
         };

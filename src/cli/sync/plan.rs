@@ -151,7 +151,7 @@ impl SyncPlan {
 }
 
 fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<u64> {
-    let Some(scope) = recheck_scope(args.recheck, now) else {
+    let Some(scope) = recheck_scope(args.recheck, now, archive.latest_request()?) else {
         return Ok(0);
     };
     let (statuses, _) = count_due(archive, scope, now)?;
@@ -165,7 +165,12 @@ fn count_statuses(archive: &Archive, args: &SyncArgs, now: Timestamp) -> Result<
 
 /// Returns which statuses are read again: the due ones, or all in a span;
 /// `None` for none.
-pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Option<RecheckScope> {
+/// `before` is the latest request before the command.
+pub(super) fn recheck_scope(
+    span: Option<HistorySpan>,
+    started: Timestamp,
+    before: i64,
+) -> Option<RecheckScope> {
     let since = |span: HistorySpan| {
         let start = span.start(started).filter(|_| span != HistorySpan::All);
         start.map_or(i64::MIN, Timestamp::as_microsecond)
@@ -174,7 +179,7 @@ pub(super) fn recheck_scope(span: Option<HistorySpan>, started: Timestamp) -> Op
         Some(HistorySpan::Off) => None,
         Some(span) => Some(RecheckScope::All {
             since: since(span),
-            before: started,
+            before,
         }),
         None => Some(RecheckScope::Due {
             since: since(RECENT_AGE),

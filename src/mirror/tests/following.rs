@@ -115,7 +115,7 @@ async fn unconfirmed_deletion_is_not_gone_in_copies() {
         .snapshot_changes(Hand::start(), Some(before.last_purge))
         .unwrap();
     assert_eq!(after.changes_since(&before), []);
-    let (since, before) = (i64::MIN, Timestamp::MAX);
+    let (since, before) = (i64::MIN, i64::MAX);
     let scope = crate::sync::RecheckScope::All { since, before };
     copy.engine.recheck(scope).await.unwrap();
     copy.engine.full_sync(SyncDepth::All, |_| ()).await.unwrap();

@@ -117,6 +117,25 @@ async fn events_of_new_mail_cost_one_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn event_counts_although_own_clock_is_ahead() {
+    let (hand, ahead) = (Hand::default(), Hand::default());
+    ahead.advance(30);
+    let service = Running::sample(250, &hand).await;
+    let mirror = TestMirror::start(&service, &ahead, false).await;
+    let id = mirror.get("/emails?limit=9").await.ids()[7].clone();
+    for clock in [&hand, &ahead] {
+        clock.advance(2);
+    }
+    let now = (hand.clock())();
+    assert_eq!(mirror.post_event(&bounced(&id, now), now).await, 204);
+    let page = mirror.get("/emails?limit=9").await;
+    assert_eq!(page.json()["data"][7]["last_event"], "bounced");
+    let mut early = bounced("new", now);
+    early["data"]["created_at"] = now.to_string().into();
+    assert_eq!(mirror.post_event(&early, now).await, 503);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsigned_or_invalid_event_changes_nothing() {
     let (hand, _service, mirror) = TestMirror::of_sample(50).await;
     let page = mirror.get("/emails").await;

@@ -22,6 +22,38 @@ impl SyncEnv {
     }
 }
 
+/// Syncs emails, and purges those at these places.
+fn with_purged(mails: usize, pages: usize, purged: std::ops::Range<usize>) -> SyncEnv {
+    let env = SyncEnv::at_rest(mails);
+    for mail in env.sim.state().mails.range_mut(purged.clone()) {
+        mail.customer = 99;
+    }
+    env.refresh();
+    (1..pages).for_each(|_| drop(env.load_older()));
+    let removed = env.remove(&PurgeTarget::To(address(99)));
+    assert_eq!(removed, purged.len() as u64);
+    env
+}
+
+#[test]
+fn older_mail_is_loaded_below_purged_pages() {
+    let env = with_purged(1500, 9, 200..900);
+    assert_eq!(env.load_older().new, 100);
+}
+
+#[test]
+fn purged_newest_pages_leave_no_gap() {
+    let env = with_purged(1500, 16, 0..700);
+    let report = env.refresh();
+    assert_eq!(report.stop_reason, StopReason::Done);
+    assert_eq!(report.coverage, Coverage::Complete);
+    env.sim.state().arrive(5);
+    let report = env.refresh();
+    assert_eq!((report.new, report.stop_reason), (5, StopReason::Done));
+    env.load_older();
+    assert_eq!(env.refresh().coverage, Coverage::Complete);
+}
+
 #[test]
 fn single_empty_page_marks_nothing() {
     let env = SyncEnv::new(Dates::Distinct, 450);

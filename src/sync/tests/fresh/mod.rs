@@ -10,9 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::SyncEnv;
-use super::sim::{EPOCH, ServiceFault};
+use super::sim::{EPOCH, ServiceFault, address};
 use crate::api::InvalidResponses;
-use crate::archive::{ConfirmedRun, SortKey};
+use crate::archive::{ConfirmedRun, PurgeTarget, SortKey};
 use crate::error::ErrorKind;
 use crate::mail::{Finality, Status};
 use crate::query::{ParseContext, Query, parse};
@@ -45,7 +45,7 @@ impl SyncEnv {
     pub(super) fn everything(&self) -> RecheckScope {
         RecheckScope::All {
             since: i64::MIN,
-            before: (self.engine.clock)(),
+            before: self.archive().latest_request().unwrap(),
         }
     }
 
@@ -275,15 +275,45 @@ fn background_reads_each_page_about_26_times() {
 }
 
 #[test]
+fn recheck_ends_beside_many_purged_emails() {
+    let env = SyncEnv::at_rest(900);
+    for mail in env.sim.state().mails.range_mut(300..700) {
+        mail.customer = 99;
+    }
+    env.full_sync();
+    env.remove(&PurgeTarget::To(address(99)));
+    env.change("bounced", [299, 700, 899]);
+    assert!(env.recheck(env.everything()) < 9);
+    // The page below them has no cursor right above it.
+    assert_eq!(env.wrong(), ["mail-199"]);
+    let ids = vec![env.id_at(700), env.id_at(710)];
+    env.run(env.engine.confirm_emails(ids, 9)).unwrap();
+    assert_eq!(env.wrong(), Vec::<String>::new());
+}
+
+#[test]
+fn recheck_ends_although_the_clock_is_set_back() {
+    let env = SyncEnv::at_rest(300);
+    env.full_sync();
+    env.advance(MINUTE);
+    let scope = env.everything();
+    env.run(env.engine.recheck(scope)).unwrap();
+    env.advance(-60 * MINUTE);
+    assert_eq!(env.recheck(scope), 2);
+}
+
+#[test]
 fn due_run_leaves_out_what_is_too_old() {
     let [top, since, bottom] = [30, 20, 10].map(|at| SortKey::from_micros(at).unwrap());
     let run = ConfirmedRun {
         bottom,
         ..changing_run(top, Timestamp::UNIX_EPOCH)
     };
-    let before = Timestamp::from_second(1).unwrap();
-    let scope = RecheckScope::All { since: 20, before };
-    let due = find_due_runs(&[run], scope, before);
+    let scope = RecheckScope::All {
+        since: 20,
+        before: run.response_seq,
+    };
+    let due = find_due_runs(&[run], scope, Timestamp::UNIX_EPOCH);
     assert_eq!((due[0].run.top, due[0].run.bottom), (top, since));
 }
 
