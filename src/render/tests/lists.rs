@@ -86,6 +86,8 @@ fn lists_with_unknown_counters_have_numbers() {
 fn yahoo_quotes_are_marked_unlike_gmail_indents() {
     let quote = "<div class='yahoo_quoted x'><div>On Monday, Al wrote:</div></div>";
     assert_eq!(shown(quote, 40), ["> On Monday, Al wrote:"]);
+    let quote = quote.replace("yahoo", "ydp8a1yahoo");
+    assert_eq!(shown(&quote, 40), ["> On Monday, Al wrote:"]);
     let indent =
         "<blockquote style='margin:0 0 0 40px;border:none;padding:0px'>My words</blockquote>";
     assert_eq!(shown(indent, 40), ["My words"]);
