@@ -277,9 +277,16 @@ impl<'a> BlockBuilder<'a> {
             };
             line.width() <= most && !line.preformatted
         };
+        // Two parts of a number would seem to be two numbers.
+        let is_digit = |c: char| c.is_ascii_digit();
+        let ends_in_digit =
+            |block: &Block| block.paragraphs().any(|it| it.text().ends_with(is_digit));
+        let starts_with_digit =
+            |block: &Block| block.paragraphs().any(|it| it.text().starts_with(is_digit));
         let fits = image.as_paragraph().is_some_and(is_narrow)
             && image.prefixes == text.prefixes
-            && is_line(text);
+            && is_line(text)
+            && !(ends_in_digit(image) && starts_with_digit(text));
         if picture != (from.wrapping_sub(1)..from)
             || !fits
             || !self.output.column_groups.iter().all(is_last_group)

@@ -137,7 +137,10 @@ impl BlockBuilder<'_> {
         let parent = self.dom.node(float).parent?;
         let is_large = style.font_size > self.styles[parent].font_size;
         let text = self.inner_text(float, MAX_SIGN_WIDTH * 2);
-        starts_line.then(|| is_large && text.ends_with(char::is_alphabetic))
+        // Two parts of a number would seem to be two numbers.
+        let is_digit = |c: char| c.is_ascii_digit();
+        let is_number = text.ends_with(is_digit) && self.inner_text(line, 1).starts_with(is_digit);
+        (starts_line && !is_number).then(|| is_large && text.ends_with(char::is_alphabetic))
     }
 
     /// Puts a float beside the line of the block after it.

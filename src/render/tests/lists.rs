@@ -238,4 +238,11 @@ fn drop_cap_stays_part_of_its_word() {
     let html = format!("<p>{cap}nce upon a time, and no later.<p>{cap} mighty sea.");
     let lines = ["Once upon a time, and no later.", "O mighty sea."];
     assert_eq!(shown_text(&html, 40), lines);
+    let digit = "<b style='float:left'>7</b>";
+    for html in [
+        format!("{digit}39418"),
+        format!("{digit}<div>39418 is a number of many digits"),
+    ] {
+        assert_eq!(shown_text(&html, 80)[0], "7", "{html}");
+    }
 }
