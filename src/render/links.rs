@@ -278,7 +278,9 @@ fn domain_in_address(word: &str) -> Option<String> {
     let domain = domain
         .trim_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
-    domain.contains('.').then_some(domain)
+    // `lodash@4.17.21` is a version of a package.
+    let (_, last) = domain.rsplit_once('.')?;
+    (!last.starts_with(|c: char| c.is_ascii_digit())).then_some(domain)
 }
 
 /// Returns the host that `word` is or, with `is_url`, that is before a path.
@@ -418,6 +420,8 @@ mod tests {
             ),
             ("www.example.com", "https://shop.example.com/"),
             ("Read e.g. report.pdf", EVIL),
+            ("lodash@4.17.21", EVIL),
+            ("web@2.0.0-rc1", EVIL),
             ("Inc.", EVIL),
             ("再见。你好", EVIL),
             ("пример.рф", "http://www.пример.рф/"),

@@ -108,7 +108,7 @@ pub(super) fn is_price(blocks: &[Block]) -> bool {
 /// Returns how wide the name of an item can be in a row that ends with a cell.
 pub(super) fn max_name_width(last: &[Block]) -> usize {
     if are_amounts(last) {
-        MAX_VALUE_WIDTH * 2
+        MAX_VALUE_WIDTH * 4
     } else {
         MAX_VALUE_WIDTH
     }

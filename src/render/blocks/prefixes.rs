@@ -137,7 +137,8 @@ impl BlockBuilder<'_> {
         };
         let mut classes = attribute("class").split_ascii_whitespace();
         (name == "blockquote" && !is_indent())
-            || (name == "div" && classes.any(|it| matches!(it, "yahoo_quoted" | "EmailQuote")))
+            || (name == "div"
+                && classes.any(|it| it.ends_with("yahoo_quoted") || it == "EmailQuote"))
             || (name == "div" && self.is_quote_box(id, style))
     }
 

@@ -14,9 +14,12 @@ pub(super) const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎�
 
 /// Returns a text in these forms, if all of its signs have one.
 pub(super) fn raise_digits(text: &str, forms: &str) -> Option<String> {
-    let raise = |c: char| match RAISED.chars().position(|raised| raised == c) {
-        Some(at) => forms.chars().nth(at),
-        None => c.is_ascii_whitespace().then_some(c),
+    let raise = |c: char| {
+        let typed = if matches!(c, '−' | '–') { '-' } else { c };
+        match RAISED.chars().position(|raised| raised == typed) {
+            Some(at) => forms.chars().nth(at),
+            None => c.is_ascii_whitespace().then_some(c),
+        }
     };
     text.chars().map(raise).collect()
 }

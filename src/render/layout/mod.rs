@@ -243,26 +243,29 @@ fn is_same_group(one: &BlockKind, other: &BlockKind) -> bool {
 
 /// True if a blank line belongs between two blocks below the last text.
 fn needs_blank_line(before: &Block, block: &Block, text_bottom: Option<f32>) -> bool {
+    // Text that is not above the image is beside it on the page.
+    let text_above = text_bottom.filter(|bottom| *bottom <= before.top + 2.0);
     // An image becomes one line of text, however high it is: the rest of it is a gap.
     let above =
         if !before.is_images_only() || block.is_images_only() || block.top < before.bottom - 2.0 {
             before.bottom
         } else {
-            // Text that is not above the image is beside it on the page.
-            text_bottom
-                .filter(|bottom| *bottom <= before.top + 2.0)
-                .unwrap_or(before.top)
-                .min(before.bottom)
+            text_above.unwrap_or(before.top).min(before.bottom)
         };
     let min_gap = if are_rows_of_one_table(before, block) {
         ROW_GAP_PX
     } else {
         BLANK_LINE_PX
     };
-    // Side by side on the page, below each other here.
-    let side_by_side = !before.is_images_only()
-        && block.bottom <= before.bottom
-        && block.top < before.bottom - BLANK_LINE_PX;
+    // Side by side on the page, below each other here. Text beside an image is another column
+    // only if it starts beside the text above the image.
+    let column_bottom = if before.is_images_only() {
+        text_above
+    } else {
+        Some(before.bottom)
+    };
+    let side_by_side = block.bottom <= before.bottom
+        && column_bottom.is_some_and(|bottom| block.top < bottom - BLANK_LINE_PX);
     block.top - above >= min_gap || side_by_side
 }
 

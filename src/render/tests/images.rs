@@ -78,3 +78,19 @@ fn image_of_unknown_height_is_one_line() {
     assert_shown("<img src=a alt=x><br>text", &["[x]", "text"]);
     assert_shown("<img src=a alt=x height=60><br>text", &["[x]", "", "text"]);
 }
+
+#[test]
+fn column_that_ends_with_image_ends_there() {
+    let column = |name: &str| format!("<td width=50%><b>{name}</b><br>Text<br><img alt=Pic>");
+    let html = format!(
+        "<table width=600><tr>{}{}</table>",
+        column("One"),
+        column("Two")
+    );
+    for width in [40, 80] {
+        let lines = ["One", "Text", "[Pic]", "", "Two", "Text", "[Pic]"];
+        assert_eq!(shown(&html, width), lines);
+    }
+    let html = "<table width=600><tr><td><img alt=Pic><td>A long text that is beside the picture on the page.</table>";
+    assert_eq!(shown(html, 40)[0], "[Pic]  A long text that is beside the");
+}

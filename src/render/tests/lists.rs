@@ -86,6 +86,8 @@ fn lists_with_unknown_counters_have_numbers() {
 fn yahoo_quotes_are_marked_unlike_gmail_indents() {
     let quote = "<div class='yahoo_quoted x'><div>On Monday, Al wrote:</div></div>";
     assert_eq!(shown(quote, 40), ["> On Monday, Al wrote:"]);
+    let quote = quote.replace("yahoo", "ydp8a1yahoo");
+    assert_eq!(shown(&quote, 40), ["> On Monday, Al wrote:"]);
     let indent =
         "<blockquote style='margin:0 0 0 40px;border:none;padding:0px'>My words</blockquote>";
     assert_eq!(shown(indent, 40), ["My words"]);
@@ -200,4 +202,47 @@ fn left_borders_of_designs_mark_no_quote() {
     assert_shown(cells, &["One  Two"]);
     let columns = "<div style='display:flex'><div>One</div><div style='border-left:1px solid #ccc;padding-left:8px'>Two</div></div>";
     assert_shown(columns, &["One  Two"]);
+}
+
+#[test]
+fn sign_on_the_left_starts_the_text() {
+    let text = "Fry the onion until it is soft, eight minutes or so.<p>Then stir.";
+    let boxes = |style: &str, inner: &str| {
+        format!("<div style='{style}'>1</div><div style='{inner}'>{text}</div>")
+    };
+    for html in [
+        boxes("float:left;width:30px", "margin-left:40px"),
+        boxes("float:left;width:30px", "float:left;width:400px"),
+        boxes(
+            "display:inline-block;width:30px",
+            "display:inline-block;width:400px",
+        ),
+        format!("<div style='display:flex'>{}</div>", boxes("", "")),
+        format!("<div style='display:flex'><b>1</b><div>{text}</div></div>"),
+        format!("<span style='float:left;width:20px'>1</span>{text}"),
+    ] {
+        let lines = shown_text(&html, 80);
+        let start = lines[0].split_whitespace().take(3).collect::<Vec<_>>();
+        assert_eq!(start, ["1", "Fry", "the"], "{html}");
+        assert_eq!(lines[1..], ["Then stir."], "{html}");
+    }
+    let total = "<div style='display:flex'><span>Total</span><div>$5</div></div>";
+    assert_shown(total, &["Total  $5"]);
+    let cleared = boxes("float:left", "clear:both");
+    assert_eq!(shown_text(&cleared, 80)[0], "1", "{cleared}");
+}
+
+#[test]
+fn drop_cap_stays_part_of_its_word() {
+    let cap = "<span style='float:left;font-size:60px;line-height:50px'>O</span>";
+    let html = format!("<p>{cap}nce upon a time, and no later.<p>{cap} mighty sea.");
+    let lines = ["Once upon a time, and no later.", "O mighty sea."];
+    assert_eq!(shown_text(&html, 40), lines);
+    let digit = "<b style='float:left'>7</b>";
+    for html in [
+        format!("{digit}39418"),
+        format!("{digit}<div>39418 is a number of many digits"),
+    ] {
+        assert_eq!(shown_text(&html, 80)[0], "7", "{html}");
+    }
 }

@@ -488,6 +488,8 @@ fn long_item_name_wraps_in_its_column() {
         shown(&pair, 80),
         [format!("{name}  $120.00"), "Size 42".to_owned()]
     );
+    let long = pair.replace(name, &format!("{name}, {name}, {name}"));
+    assert!(shown(&long, 80)[0].ends_with("$120.00"), "{long}");
 }
 
 #[test]
