@@ -141,7 +141,7 @@ fn killed_export_is_resumed_to_equal_bytes() {
 
 #[test]
 fn export_is_not_resumed_from_another_archive() {
-    let (service, requests) = reporting(60);
+    let (service, requests) = reporting_bodies(60);
     let sentbox = Sentbox::synced(service);
     let mut child = sentbox.spawn("export --to out.jsonl --bodies --rate 20");
     (0..5).for_each(|_| drop(requests.recv().unwrap()));
