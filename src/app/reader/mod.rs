@@ -252,9 +252,13 @@ impl Reader {
         self.render_body()
     }
 
-    /// Shows more of the header, or its main lines again.
+    /// Shows more of the header, or its main lines again if there is no more.
     pub fn cycle_header_detail(&mut self, row: Option<&EmailRow>) {
+        let before = self.header_len(row);
         self.header_detail = self.header_detail.next();
+        if self.header_detail == HeaderDetail::Everything && self.header_len(row) == before {
+            self.header_detail = self.header_detail.next();
+        }
         self.clamp_scroll(row);
     }
 

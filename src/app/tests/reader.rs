@@ -163,8 +163,8 @@ fn header_starts_short_and_key_extends_it() {
             lines
         })
     };
-    let [brief, full, everything, again] = lengths(120, 40);
-    assert!(brief < full && full <= everything);
+    let [brief, full, again, _] = lengths(120, 40);
+    assert!(brief < full, "this is everything");
     assert_eq!(again, brief);
     assert!(lengths(80, 24)[0] < brief, "a low pane");
 }

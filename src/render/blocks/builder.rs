@@ -361,7 +361,8 @@ impl<'a> BlockBuilder<'a> {
             self.line.allow_space();
         }
         // Padding inside a link is part of its text.
-        let parts_links = |side: usize| outer.link.is_none() && gap(side) >= LINK_GAP_PX;
+        let parts_links =
+            |side: usize| outer.link.is_none() && (is_flex_item || gap(side) >= LINK_GAP_PX);
         if parts_links(LEFT) {
             self.line.part_links();
         }

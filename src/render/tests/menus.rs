@@ -106,6 +106,8 @@ fn lines_do_not_break_inside_items() {
     let names = ["Summer deals", "Our blog", "Follow us"];
     let links = format!("<p>{}</p>", names.map(link).concat());
     assert_eq!(shown(&links, 80), ["Summer deals · Our blog · Follow us"]);
+    let flex = "<div style=display:flex;gap:20px><a href=/1>Our story</a><a href=/2>Gift cards</a>";
+    assert_eq!(shown(flex, 80), ["Our story · Gift cards"]);
     let lines = ["Summer deals · Our blog ·", "Follow us"];
     assert_eq!(shown(&links, 31), lines);
 }
