@@ -20,7 +20,7 @@ use crate::archive::{
 use crate::config::clock::Clock;
 use crate::config::folder_of;
 use crate::error::{Error, ErrorKind, Result};
-use crate::export::resume::{ExportRequest, PartialExport};
+use crate::export::resume::{ExportRequest, PartialExport, is_complete};
 use crate::export::{
     CompleteEmail, ExportFormat, ExportJob, ExportPlan, ExportProgress, ExportScope, NOT_EXPORTED,
     SetFormat, fetch_attachments, save_email,
@@ -64,7 +64,8 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         }
         _ => None,
     };
-    let part = if args.is_stream() || to_file.is_some() {
+    let is_complete = args.resume && to_file.is_none() && is_complete(&args.to, format);
+    let part = if args.is_stream() || to_file.is_some() || is_complete {
         None
     } else {
         Some(open_part(args, format, ctx)?)
@@ -73,6 +74,9 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         .as_ref()
         .map_or_else(|| ctx.now(), PartialExport::started);
     let typed = TypedQuery::parse(&args.words, started, ctx)?;
+    if is_complete {
+        return report_complete(&args.to, ctx.out);
+    }
     let archive = if args.bodies || args.attachments {
         open_archive::open_on_disk(ctx)?
     } else {
@@ -111,6 +115,22 @@ pub(super) fn run(args: &ExportArgs, ctx: &mut ProfileContext<'_>) -> Result<(),
         continues: false,
     };
     export_set(args, job, part, &scope, engine, ctx)
+}
+
+/// Reports that an export was complete before.
+fn report_complete(path: &Path, out: &mut Output) -> Result<(), CommandExit> {
+    let path = path.display().to_string();
+    let text = format!("nothing was left to do: {path} exists, and no export to it is unfinished");
+    let report = ExportJson {
+        path,
+        emails: 0,
+        without_body: 0,
+        failed: 0,
+        requests: 0,
+        resumed_from: None,
+    };
+    out.report(&report, sanitize_line(&text))?;
+    Ok(())
 }
 
 /// Exports all matches, to `part` or as a stream.

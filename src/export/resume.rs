@@ -326,6 +326,21 @@ fn has_emails(folder: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Whether the target has an export, and none to it is unfinished.
+/// A folder with a list of emails that were not exported is not complete.
+pub(crate) fn is_complete(target: &Path, format: SetFormat) -> bool {
+    let has_export = match format {
+        SetFormat::Files(_) => {
+            has_emails(target).unwrap_or(false)
+                && target.join(NOT_EXPORTED).symlink_metadata().is_err()
+        }
+        SetFormat::Text | SetFormat::Json | SetFormat::JsonLines | SetFormat::Csv => {
+            target.is_file()
+        }
+    };
+    has_export && check_no_part(target, false).is_ok()
+}
+
 /// The file that grows: the one file, or the list of what was not exported.
 fn written_file(job: &ExportJob) -> PathBuf {
     match job.format {

@@ -177,6 +177,22 @@ fn only_the_same_request_resumes_unfinished_export() {
 }
 
 #[test]
+fn export_with_an_unfinished_part_is_not_complete() {
+    let archive = archive();
+    for (format, other) in [(EML, SetFormat::Csv), (SetFormat::Csv, EML)] {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out");
+        assert!(!is_complete(&target, format));
+        assert!(!run(&target, format, &archive, false, 2));
+        assert!(!is_complete(&target, format));
+        assert!(run(&target, format, &archive, true, usize::MAX));
+        let is_whole = !target.join(NOT_EXPORTED).exists();
+        assert_eq!(is_complete(&target, format), is_whole);
+        assert!(!is_complete(&target, other));
+    }
+}
+
+#[test]
 fn new_email_is_not_part_of_resumed_export() {
     let (folder, archive) = (tempfile::tempdir().unwrap(), archive());
     let target = folder.path().join("out");

@@ -176,6 +176,9 @@ fn secrets_are_masked_in_text_for_people() {
     }
     let transcript = sentbox.transcript("show c1");
     transcript.assert_contains("--reveal shows them");
+    let source = sentbox.run("show c1 --as source");
+    assert_eq!((source.status.code(), source.stdout.len()), (Some(1), 0));
+    assert!(String::from_utf8_lossy(&source.stderr).contains("--reveal shows it"));
     for whole in ["list --json", "show c1 --json", "show c1 --as html"] {
         assert!(sentbox.stdout(whole).contains("482913"), "{whole}");
     }

@@ -120,6 +120,9 @@ fn killed_export_is_resumed_to_equal_bytes() {
         shown.assert_ends("exit code 1");
         let resumed = sentbox.json(&format!("{line} --resume --json"));
         assert!(resumed["resumed_from"].is_string(), "{resumed}");
+        let again = sentbox.transcript(&format!("{line} --resume"));
+        again.assert_contains("nothing was left to do: out exists");
+        again.assert_ends("exit code 0");
         assert!(requests.try_iter().count() <= 41);
         // Without a request: all bodies are stored.
         let whole = sentbox.json(&format!("{} --json", line.replace("out", "whole")));

@@ -185,7 +185,7 @@ fn attachments_of_received_mail_have_their_own_path() {
     stderr:    hint: it was received when the team's quota was used up
     exit code 1
     "#);
-    assert_snapshot!(sentbox.transcript("sync --received --back all --bodies"), @r#"
+    assert_snapshot!(sentbox.transcript("sync --received --back all --bodies --rate 1000"), @r#"
     8 emails new, 0 changed, 7 bodies; everything the service has is here
     stderr: sentbox: the service withholds the bodies of 1 email; the next run retries them
     exit code 0

@@ -62,6 +62,15 @@ pub(super) fn parse_page(body: &[u8], mailbox: Mailbox) -> Result<EmailPage, Req
                 return None;
             }
             let mut item = ListedEmail::parse_as(raw.get(), mailbox).ok()?;
+            let parsed = item.parsed();
+            // Members of the type of the specification are not among the extra ones.
+            let extra = parsed.extra_json.as_deref();
+            let unsure = if item.has_body {
+                Some(raw.get())
+            } else {
+                extra
+            };
+            unsure.map_or(Ok(()), wire::check_types).ok()?;
             item.parsed.take_if(|_| count > MAX_PARSED_ITEMS);
             Some(item)
         };
@@ -134,7 +143,10 @@ pub(super) fn parse_email(
     id: &EmailId,
     mailbox: Mailbox,
 ) -> Result<RetrievedEmail, RequestError> {
-    let parse = |text: &str| Ok((wire::Email::parse(text)?, Arc::from(text.trim())));
+    let parse = |text: &str| {
+        wire::check_types(text)?;
+        Ok((wire::Email::parse(text)?, Arc::from(text.trim())))
+    };
     let (mut email, json) = parse_body(body, parse)?;
     if !is_same_id(&email.summary.id, id.as_str()) {
         return Err(RequestError::WrongEmail);
@@ -221,6 +233,21 @@ mod tests {
         assert_eq!(page.unreadable, 2);
         assert_eq!(page.has_more, None);
         assert_eq!(&*page.items[0].json, "{\"id\":\"1\",\"n\":1.50}");
+    }
+
+    #[test]
+    fn member_of_wrong_type_costs_its_email() {
+        let email = r#"{"id":"1","to":"one@example.com","cc":{},"subject":42}"#;
+        let page = format!(r#"{{"data":[{email},{{"id":"2","subject":7,"cc":null}}]}}"#);
+        let page = parse_page(page.as_bytes()).unwrap();
+        assert_eq!((page.unreadable, page.items.len()), (1, 1));
+        let with_body = r#"{"data":[{"id":"1","html":{"a":1}}]}"#;
+        assert_eq!(parse_page(with_body.as_bytes()).unwrap().unreadable, 1);
+        let error = parse_email(email.as_bytes(), &EmailId::new("1")).unwrap_err();
+        assert!(
+            matches!(error, RequestError::UnexpectedBody { .. }),
+            "{error:?}"
+        );
     }
 
     #[test]

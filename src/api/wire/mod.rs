@@ -7,6 +7,7 @@
 
 mod changes;
 mod lookups;
+mod types;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{Display, Write as _};
@@ -22,6 +23,8 @@ use crate::text::json::replace_lone_surrogates;
 
 pub(crate) use changes::ChangeEvent;
 pub(crate) use lookups::{Attachment, Metrics, MetricsRow, Suppression};
+pub(crate) use types::check_types;
+use types::{is_nested, is_string};
 
 /// An email as the list operation describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -160,7 +163,10 @@ impl Summary {
                 is_exact
             }
             "to" => list(&mut self.to),
-            "from" => text(&mut self.from),
+            "from" => read_field(&mut self.from, json, |json| {
+                let senders = parse_list(json)?.join(", ");
+                Some(senders).filter(|senders| !senders.is_empty())
+            }),
             "created_at" => text(&mut self.created_at),
             "subject" => text(&mut self.subject),
             "message_id" => text(&mut self.message_id),
@@ -426,16 +432,18 @@ fn read_field<T: DeserializeOwned>(
     is_exact
 }
 
-/// Parses a list of strings leniently; a bare string is a list of one.
+/// Parses a list of addresses leniently: a bare string is a list of one,
+/// and what is no string is left out.
 fn parse_list(json: &str) -> Option<Vec<String>> {
-    match serde_json::from_str::<Option<Vec<&RawValue>>>(json) {
-        Ok(items) => items.map(|items| {
+    let parse_address = |json: &str| parse_scalar(json).filter(|_| is_string(json));
+    match serde_json::from_str::<Vec<&RawValue>>(json) {
+        Ok(items) => Some(
             items
                 .iter()
-                .filter_map(|item| parse_scalar(item.get()))
-                .collect()
-        }),
-        Err(_) => Some(parse_scalar(json).into_iter().collect()),
+                .filter_map(|item| parse_address(item.get()))
+                .collect(),
+        ),
+        Err(_) => parse_address(json).map(|address| vec![address]),
     }
 }
 
@@ -461,12 +469,12 @@ fn parse_tags(json: &str) -> Vec<Tag> {
 }
 
 /// Returns the text of a JSON string, with U+FFFD for each lone surrogate,
-/// `None` for null, else the JSON text.
+/// the JSON text of a number or a boolean, else `None`.
 fn parse_scalar(json: &str) -> Option<String> {
     let parse = |json: &str| serde_json::from_str::<Option<String>>(json);
     parse(json)
         .or_else(|_| parse(&replace_lone_surrogates(json)))
-        .unwrap_or_else(|_| Some(json.to_owned()))
+        .unwrap_or_else(|_| (!is_nested(json)).then(|| json.to_owned()))
 }
 
 fn string_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -479,7 +487,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_from_four_shapes() {
+    fn addresses_are_read_from_other_shapes() {
         let read = |to: &str| {
             let json = format!(r#"{{"id":"1"{to}}}"#);
             Summary::parse(&json).unwrap().to
@@ -490,7 +498,8 @@ mod tests {
             (r#","to":null"#, None),
             (r#","to":[]"#, Some(vec![])),
             (r#","to":"a@example.com""#, one.clone()),
-            (r#","to":["a@example.com",null]"#, one),
+            (r#","to":["a@example.com",null,7,{}]"#, one),
+            (r#","to":{}"#, None),
         ] {
             assert_eq!(read(to), expected, "{to}");
         }
@@ -534,7 +543,7 @@ mod tests {
     fn tags_are_read_from_other_shapes() {
         for (tags, expected) in [
             (
-                r#"[{"name":"a","value":"1"},"b",null,7,{"name":"c"}]"#,
+                r#"[{"name":"a","value":"1"},"b",null,7,{"name":"c","value":{}}]"#,
                 "a=1 b= c=",
             ),
             (r#"{"plan":"pro","n":3,"none":null}"#, "n=3 none= plan=pro"),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
-use crate::config::{Env, remove_key_variables};
+use crate::config::{Env, has_other_charset, remove_key_variables};
 use crate::error::{Error, ErrorKind, Result};
 use crate::signals::InterruptsIgnored;
 use crate::tasks::lock;
@@ -72,6 +72,10 @@ pub(super) fn pager_command(env: &Env) -> Option<Command> {
         // Quit if it fits on the screen, show colours, leave the text on the screen.
         command.env("LESS", "FRX");
     }
+    if env.get_or_blank("LESSCHARSET").is_none() && !has_other_charset(env) {
+        // Without a locale, less reads another charset.
+        command.env("LESSCHARSET", "utf-8");
+    }
     remove_key_variables(&mut command);
     Some(command)
 }
@@ -128,7 +132,7 @@ mod tests {
                 .chain(command.get_args());
             let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
             let mut set = command.get_envs().filter(|(_, value)| value.is_some());
-            Some((words.join(" "), set.next().is_some()))
+            Some((words.join(" "), set.any(|(name, _)| name == "LESS")))
         };
         let of = |text: &str, sets_less| Some((text.to_owned(), sets_less));
         assert_eq!(words(&[]), of("less", true));
@@ -140,5 +144,19 @@ mod tests {
             assert_eq!(words(&[none]), None);
         }
         assert_eq!(words(&[("SENTBOX_PAGER", ""), ("PAGER", "most")]), None);
+    }
+
+    #[test]
+    fn less_reads_the_charset_that_is_written() {
+        let charset = |variables: &[(&str, &str)]| {
+            let command = pager_command(&variables.iter().copied().collect()).unwrap();
+            let mut set = command.get_envs();
+            let found = set.find(|(name, _)| *name == "LESSCHARSET");
+            found.and_then(|(_, value)| Some(value?.to_str()?.to_owned()))
+        };
+        assert_eq!(charset(&[]).as_deref(), Some("utf-8"));
+        assert_eq!(charset(&[("LANG", "de_DE")]).as_deref(), Some("utf-8"));
+        assert_eq!(charset(&[("LC_ALL", "C")]), None);
+        assert_eq!(charset(&[("LESSCHARSET", "latin1")]), None);
     }
 }

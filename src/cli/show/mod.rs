@@ -187,6 +187,18 @@ fn print_email(
         ShowForm::Text => require_part(text, "plain-text")?,
         ShowForm::Json | ShowForm::Eml | ShowForm::Rendered => {}
     }
+    let width = layout_width(show.width, out);
+    let layout = LayoutOptions::from(width).masked(secrets.are_masked());
+    // A source may split a code, so it cannot be masked.
+    if form == ShowForm::Source
+        && secrets.are_masked()
+        && lay_out(email, BodyView::Rendered, layout).has_secrets
+    {
+        let message = "the source has codes or links that work once, which are masked";
+        return Err(Error::new(ErrorKind::NoSuchPart, message)
+            .with_hint("--reveal shows it")
+            .into());
+    }
     out.write_data(prefix)?;
     let view = match form {
         ShowForm::Json => {
@@ -219,12 +231,7 @@ fn print_email(
             BodyView::Rendered
         }
     };
-    let width = layout_width(show.width, out);
-    let body = lay_out(
-        email,
-        view,
-        LayoutOptions::from(width).masked(secrets.are_masked()),
-    );
+    let body = lay_out(email, view, layout);
     let options = AnsiOptions {
         masked: secrets.are_masked(),
         ..AnsiOptions::default()

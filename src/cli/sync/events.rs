@@ -47,7 +47,7 @@ struct PageJson<'a> {
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
-    /// Time of `complete` and `since`, if it is long ago, as that of a mirror may be.
+    /// Time of `complete` and `since`, if it is more than five seconds ago.
     #[serde(skip_serializing_if = "Option::is_none")]
     as_of: Option<String>,
 }

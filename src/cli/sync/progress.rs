@@ -75,7 +75,7 @@ struct SyncJson {
     complete: bool,
     /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
-    /// Time of `complete` and `since`, if it is long ago, as that of a mirror may be.
+    /// Time of `complete` and `since`, if it is more than five seconds ago.
     #[serde(skip_serializing_if = "Option::is_none")]
     as_of: Option<String>,
 }
@@ -239,19 +239,19 @@ mod tests {
     fn old_newest_page_has_its_time() {
         let now: Timestamp = "2026-11-20T12:54:00Z".parse().unwrap();
         let mut totals = SyncTotals::new(now, Coverage::Unknown);
-        let mut summary = |coverage: Coverage, minutes| {
+        let mut summary = |coverage: Coverage, seconds| {
             totals.add_run(&SyncReport {
                 coverage,
-                refreshed_at: Some(now - jiff::SignedDuration::from_mins(minutes)),
+                refreshed_at: Some(now - jiff::SignedDuration::from_secs(seconds)),
                 ..SyncReport::default()
             });
             totals.summary(false, now, &TimeZone::UTC)
         };
-        let text = summary(Coverage::Complete, 1);
-        assert!(text.ends_with("; everything the service has is here"));
         let text = summary(Coverage::Complete, 5);
-        assert!(text.ends_with("; everything the service had at 12:49 is here"));
-        let text = summary(Coverage::Unknown, 5);
+        assert!(text.ends_with("; everything the service has is here"));
+        let text = summary(Coverage::Complete, 10);
+        assert!(text.ends_with("; everything the service had at 12:53 is here"));
+        let text = summary(Coverage::Unknown, 10);
         assert!(text.ends_with("; what is here is not confirmed to be complete"));
     }
 

@@ -4,7 +4,7 @@ use sentbox::error::ErrorKind;
 use serde_json::{Value, json};
 
 use super::super::faulty_server::{Answer, Request, refused, truth};
-use super::{CIRCLES, Row, UNREADABLE, row, single};
+use super::{CIRCLES, NONSENSE, Row, UNREADABLE, row, single};
 
 pub fn fields() -> Vec<Row> {
     vec![
@@ -27,7 +27,9 @@ pub fn fields() -> Vec<Row> {
         row("wrong types everywhere", |request, _| {
             request.each(|email| replace_members(email, &json!({ "was": 1 })))
         })
-        .garbles(),
+        .show(ErrorKind::NotTheApi, NONSENSE)
+        .listing(ErrorKind::NotTheApi, CIRCLES)
+        .sync(ErrorKind::NotTheApi, UNREADABLE),
         row("times that are none", |request, _| {
             request.each(|email| email["created_at"] = "last Tuesday".into())
         })
