@@ -1,5 +1,6 @@
 //! Links: their sanitized URL, their kind, and warnings about them.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
@@ -279,8 +280,10 @@ fn domain_in_address(word: &str) -> Option<String> {
         .trim_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
     // `lodash@4.17.21` is a version of a package.
-    let (_, last) = domain.rsplit_once('.')?;
-    (!last.starts_with(|c: char| c.is_ascii_digit())).then_some(domain)
+    let mut labels = domain.split('.');
+    let is_version = labels.all(|label| label.starts_with(|c: char| c.is_ascii_digit()))
+        && domain.parse::<Ipv4Addr>().is_err();
+    (domain.contains('.') && !is_version).then_some(domain)
 }
 
 /// Returns the host that `word` is or, with `is_url`, that is before a path.
@@ -390,6 +393,8 @@ mod tests {
             ("Go to mbank.pl.", EVIL),
             ("Open mybank.bank today", EVIL),
             ("support@paypal.com", EVIL),
+            ("admin@192.168.1.10", EVIL),
+            ("help@paypal.com-1.5", EVIL),
             ("ｐａｙｐａｌ．ｃｏｍ", EVIL),
             ("Acme,paypal.com", EVIL),
             ("site:paypal.com", EVIL),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::builder::{BlockBuilder, FloatRow, Layout};
 use super::context::{LayoutContext, contrasts};
 use super::data_table::{MAX_VALUE_WIDTH, is_amount};
-use super::{Block, BlockKind, Column, ColumnGroup, Paragraph, RuleKind, TableCell};
+use super::{Block, BlockKind, Column, ColumnGroup, RuleKind, TableCell};
 use crate::render::css::{BOTTOM, ComputedStyle, Display, Float, LEFT, Length, RIGHT, TOP};
 use crate::render::html::{NodeData, NodeId};
 
@@ -16,9 +16,6 @@ pub(super) const MAX_COLUMNS: usize = 6;
 /// Boxes beside each other with one line of text up to this width,
 /// such as the items of a menu, share a line.
 const MAX_SHORT_LINE_WIDTH: usize = 26;
-
-/// A box of so few columns, such as the number of a step, is a sign of the text on its right.
-pub(super) const MAX_SIGN_WIDTH: usize = 4;
 
 /// A row of more short lines continues in another row.
 const MAX_ROW_CELLS: usize = 16;
@@ -79,16 +76,123 @@ impl<'a> BlockBuilder<'a> {
         context: LayoutContext,
         content: Layout<'a>,
     ) {
-        let style = &self.styles[id];
-        let (joins, first) = (style.float == Float::Right, self.output.blocks.len());
-        let follows_sign = self.line.occupied
-            && style.display == Display::InlineBlock
-            && style.used_width(context.available_width, 0.0) < context.available_width;
+        let joins = self.styles[id].float == Float::Right;
         self.layout_apart(context, joins, |builder| {
             builder.layout_in_row(id, context, content);
         });
-        if follows_sign && self.join_picture(first..first + 1, first + 1) {
-            self.float_row = None;
+    }
+
+    /// Returns the boxes in a row from `first` on, which floats right,
+    /// from left to right; and the sibling after them.
+    pub(super) fn order_floats(
+        &self,
+        first: NodeId,
+        available_width: f32,
+    ) -> (Vec<NodeId>, Option<NodeId>) {
+        let (mut left, mut right) = (Vec::new(), vec![first]);
+        let mut free = available_width + 1.0;
+        let mut next = Some(first);
+        while let Some(id) = next {
+            let style = &self.styles[id];
+            if style.is_floated() {
+                let shrunk = self.shrunk_width(id, available_width);
+                free -= style.used_width(available_width, shrunk);
+                match style.float {
+                    _ if id == first => {}
+                    _ if free < 0.0 || style.clears_floats => break,
+                    Float::Right => right.push(id),
+                    Float::Left | Float::None => left.push(id),
+                }
+            } else if !self.is_space(id) {
+                break;
+            }
+            next = self.dom.node(id).next_sibling;
+        }
+        let after_boxes = next;
+        if left.is_empty() && self.has_short_line(&right) {
+            // The rest of its line is on its left.
+            while let Some(id) = next.filter(|id| self.is_in_line(*id)) {
+                left.push(id);
+                next = self.dom.node(id).next_sibling;
+            }
+            let ends_line = next.is_none_or(|id| self.styles[id].is_block());
+            if !ends_line || !self.has_short_line(&left) {
+                left.clear();
+                next = after_boxes;
+            }
+        }
+        left.extend(right.into_iter().rev());
+        (left, next)
+    }
+
+    /// Returns the block after a float, if both are short and fit on one line.
+    pub(super) fn block_beside_float(&self, float: NodeId, available_width: f32) -> Option<NodeId> {
+        let parent = self.dom.node(float).parent;
+        let follows_float = self
+            .float_row
+            .as_ref()
+            .is_some_and(|row| row.parent == parent);
+        if !self.styles[float].is_floated() || follows_float || self.line.occupied {
+            return None;
+        }
+        let next = |id: &NodeId| self.dom.node(*id).next_sibling;
+        let block = std::iter::successors(next(&float), next).find(|id| !self.is_space(*id))?;
+        let style = &self.styles[block];
+        let letters = |id: NodeId| self.info.letter_counts[id.index()];
+        // Its border is a line of its own.
+        let is_ruled = |id: NodeId| {
+            [TOP, BOTTOM]
+                .iter()
+                .any(|side| self.styles[id].used_border(*side) > 0.0)
+        };
+        let is_line = |line: NodeId| {
+            let fits = |id: NodeId| match self.dom.tag_name(id) {
+                "br" | "img" => false,
+                _ if is_ruled(id) => false,
+                _ => !self.styles[id].is_block() || letters(id) == letters(line),
+            };
+            let is_short = letters(line) > 0 && self.has_short_line(&[line]);
+            is_short && !is_ruled(line) && self.nodes_inside(line).all(fits)
+        };
+        let width = |id: NodeId| {
+            let shrunk = self.shrunk_width(id, available_width);
+            self.styles[id].used_width(available_width, shrunk)
+        };
+        let is_beside = style.display == Display::Block
+            && !style.is_floated()
+            && !style.out_of_flow
+            && !style.clears_floats
+            && is_line(float)
+            && is_line(block)
+            && width(float) + self.shrunk_width(block, available_width) <= available_width;
+        is_beside.then_some(block)
+    }
+
+    /// Puts a float beside the line of the block after it.
+    pub(super) fn layout_float_beside(
+        &mut self,
+        float: NodeId,
+        block: NodeId,
+        context: LayoutContext,
+    ) {
+        let from = self.output.blocks.len();
+        self.visit_node(block, context);
+        let below = self.cursor.clone();
+        self.visit_node(float, context);
+        let [line, _] = &self.output.blocks[from..] else {
+            return;
+        };
+        let bottom = line.bottom;
+        if self.styles[float].float == Float::Left {
+            self.output.blocks.swap(from, from + 1);
+        }
+        let mut before = Column {
+            blocks: from..from + 1,
+            width: 0.0,
+        };
+        if self.join_short_lines(Some(&mut before), from + 1, 0.0) {
+            (self.cursor, self.float_row) = (below, None);
+            self.output.blocks[from].bottom = bottom;
         }
     }
 
@@ -113,7 +217,7 @@ impl<'a> BlockBuilder<'a> {
         }
     }
 
-    pub(super) fn has_short_line(&self, nodes: &[NodeId]) -> bool {
+    fn has_short_line(&self, nodes: &[NodeId]) -> bool {
         let letters = nodes.iter().map(|id| self.info.letter_counts[id.index()]);
         let letters = letters.fold(0, u32::saturating_add);
         usize::try_from(letters).is_ok_and(|letters| letters <= MAX_SHORT_LINE_WIDTH)
@@ -165,7 +269,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// Estimates the width in pixels of a box without one, by its content.
-    pub(super) fn shrunk_width(&self, id: NodeId, available_width: f32) -> f32 {
+    fn shrunk_width(&self, id: NodeId, available_width: f32) -> f32 {
         let letters = self.info.letter_counts[id.index()];
         if usize::try_from(letters).is_ok_and(|letters| letters > MAX_SHORT_LINE_WIDTH) {
             return available_width;
@@ -258,7 +362,7 @@ impl<'a> BlockBuilder<'a> {
         is_beside
     }
 
-    /// Puts pictures or a sign in front of the text on their right, which starts at block `from`;
+    /// Puts pictures in front of the text on their right, which starts at block `from`;
     /// false if they stay apart.
     pub(super) fn join_picture(&mut self, picture: Range<usize>, from: usize) -> bool {
         let is_last_group = |group: &ColumnGroup| group.blocks().end <= picture.start;
@@ -269,24 +373,12 @@ impl<'a> BlockBuilder<'a> {
             let line = block.as_paragraph();
             line.is_some_and(|line| !line.images_only && !line.preformatted)
         };
-        let is_narrow = |line: &Paragraph| {
-            let most = if line.images_only {
-                MAX_SHORT_LINE_WIDTH
-            } else {
-                MAX_SIGN_WIDTH
-            };
-            line.width() <= most && !line.preformatted
-        };
-        // Two parts of a number would seem to be two numbers.
-        let is_digit = |c: char| c.is_ascii_digit();
-        let ends_in_digit =
-            |block: &Block| block.paragraphs().any(|it| it.text().ends_with(is_digit));
-        let starts_with_digit =
-            |block: &Block| block.paragraphs().any(|it| it.text().starts_with(is_digit));
-        let fits = image.as_paragraph().is_some_and(is_narrow)
+        let fits = image.is_images_only()
+            && image
+                .paragraphs()
+                .all(|line| line.width() <= MAX_SHORT_LINE_WIDTH)
             && image.prefixes == text.prefixes
-            && is_line(text)
-            && !(ends_in_digit(image) && starts_with_digit(text));
+            && is_line(text);
         if picture != (from.wrapping_sub(1)..from)
             || !fits
             || !self.output.column_groups.iter().all(is_last_group)

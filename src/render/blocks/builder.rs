@@ -145,12 +145,7 @@ impl<'a> BlockBuilder<'a> {
                 }
                 next = after;
             } else {
-                let sign = self.float_before(child, context.available_width);
-                let from = self.output.blocks.len();
                 self.visit_node(child, context);
-                if sign.is_some_and(|sign| self.join_picture(sign, from)) {
-                    self.float_row = None;
-                }
                 next = self.dom.node(child).next_sibling;
             }
         }
@@ -303,14 +298,7 @@ impl<'a> BlockBuilder<'a> {
             Display::Table | Display::Block | Display::Flex | Display::Grid
                 if style.is_floated() =>
             {
-                if let Some(is_initial) = self.line_start(id, outer.available_width) {
-                    self.layout_inline(id, inner, outer);
-                    if !is_initial {
-                        self.line.allow_space();
-                    }
-                } else {
-                    self.layout_beside(id, inner, content);
-                }
+                self.layout_beside(id, inner, content);
             }
             Display::Table
             | Display::Block

@@ -32,18 +32,10 @@ impl BlockBuilder<'_> {
         for &child in items {
             let style = &self.styles[child];
             let is_box = style.is_block() || is_spread;
-            let line = self.output.blocks.len();
             if is_box {
                 self.end_line(context);
             }
             let from = self.output.blocks.len();
-            if line < from && columns.is_empty() {
-                // The items before it are a line.
-                columns.push(Column {
-                    blocks: line..from,
-                    width: 0.0,
-                });
-            }
             let bottom = self.output.blocks.last().map(|block| block.bottom);
             let y = self.cursor.y;
             self.visit_node(child, context);
@@ -57,15 +49,6 @@ impl BlockBuilder<'_> {
                 && columns.last().is_some_and(fits)
                 && (self.join_short_lines(columns.last_mut(), from, width)
                     || self.join_labels(&mut columns, from, width));
-            if let [picture] = &mut columns[..]
-                && is_box
-                && !is_joined
-                && self.join_picture(picture.blocks.clone(), from)
-            {
-                picture.blocks.end = self.output.blocks.len();
-                picture.width += width;
-                continue;
-            }
             if is_joined {
                 self.cursor.y = y;
                 if let (Some(block), Some(bottom)) = (self.output.blocks.last_mut(), bottom) {

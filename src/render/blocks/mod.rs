@@ -12,7 +12,6 @@ mod context;
 mod data_table;
 mod element_info;
 mod flex;
-mod floats;
 mod image;
 mod inline;
 mod prefixes;

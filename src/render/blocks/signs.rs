@@ -14,14 +14,17 @@ pub(super) const SUBSCRIPTS: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₍₎�
 
 /// Returns a text in these forms, if all of its signs have one.
 pub(super) fn raise_digits(text: &str, forms: &str) -> Option<String> {
-    let raise = |c: char| {
-        let typed = if matches!(c, '−' | '–') { '-' } else { c };
+    // A typographic minus is raised in front alone: elsewhere it may part a code.
+    let first = text.len() - text.trim_ascii_start().len();
+    let raise = |(at, c): (usize, char)| {
+        let is_minus = at == first && matches!(c, '−' | '–');
+        let typed = if is_minus { '-' } else { c };
         match RAISED.chars().position(|raised| raised == typed) {
             Some(at) => forms.chars().nth(at),
             None => c.is_ascii_whitespace().then_some(c),
         }
     };
-    text.chars().map(raise).collect()
+    text.char_indices().map(raise).collect()
 }
 
 /// Signs of Wingdings by their letters: faces, hands, arrows, marks.

@@ -241,8 +241,8 @@ fn short_float_is_beside_the_block_after_it() {
     ] {
         assert_shown(page, lines);
     }
-    let ruled = "<b style='float:left'>First</b><div style='text-align:right;border-bottom:1px solid'>Two</div>Three";
-    assert_eq!(shown(ruled, 40), ["First", "Two", "─────", "Three"]);
+    let ruled = "<b style='float:left'>One</b><div style='text-align:right;border-bottom:1px solid'>Two</div>Three";
+    assert_eq!(shown(ruled, 40), ["One", "Two", "─────", "Three"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ fn raised_digits_do_not_join_the_number_before() {
         ("Only $19<sup>99</sup> today", "Only $19⁹⁹ today"),
         ("10<sup>-6</sup> and H<sub>2</sub>O", "10⁻⁶ and H₂O"),
         ("10<sup>&minus;6</sup> or 10<sup>–3</sup>", "10⁻⁶ or 10⁻³"),
+        ("code <sup>739–418</sup>", "code 739–418"),
         ("note<sup><a href=https://example.com>2</a></sup>", "note²"),
         (
             "text<sup>[<a href=https://example.com>2</a>]</sup>",
