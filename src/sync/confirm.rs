@@ -59,6 +59,17 @@ enum ConfirmRequest {
     Email(EmailId),
 }
 
+/// What the page after a cursor was.
+enum PageAfter {
+    /// The service does not know the cursor.
+    Unknown,
+    /// It has only emails that were purged, so none of the rows below the cursor.
+    Purged,
+    Read {
+        is_confirmed: bool,
+    },
+}
+
 impl SyncReport {
     /// Adds what is due to be read again at `now`.
     pub(super) fn add_due(
@@ -250,46 +261,28 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// Reads the page that begins at row `start`;
-    /// false if its statuses could not be confirmed: the service knows none of the rows above it, an item
-    /// of the page is unreadable, or so many purged emails lie between that the page has no others.
+    /// false if its statuses could not all be confirmed: the service knows none of the rows above it, an
+    /// item of the page is unreadable, or a page of purged emails lies between.
     async fn confirm_page(&self, start: SortKey, report: &mut SyncReport) -> Result<bool> {
         let cursors = self
             .run_blocking(move |archive| archive.cursors_above(start, MAX_CURSORS))
             .await?;
         let is_near_top = u32::try_from(cursors.len()).unwrap_or(MAX_CURSORS) < MAX_CURSORS;
         for id in cursors {
-            report.requests += 1;
-            let (sent_at, response) = self.request_page(&Cursor::After(id.clone())).await;
-            let page = match response {
-                Ok(page) if page.items.is_empty() && page.unreadable == 0 => continue,
-                Err(error) if error.kind == ErrorKind::NotFound => {
-                    self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
-                        .await?;
-                    continue;
+            match self.confirm_page_after(id, report).await? {
+                PageAfter::Unknown => {}
+                PageAfter::Read { is_confirmed } => return Ok(is_confirmed),
+                PageAfter::Purged => {
+                    // The row itself is a cursor for those below it.
+                    let cursor = self.run_blocking(move |archive| {
+                        Ok(archive.cursors_above(start.next_older(), 1)?.pop())
+                    });
+                    if let Some(id) = cursor.await? {
+                        self.confirm_page_after(id, report).await?;
+                    }
+                    return Ok(false);
                 }
-                Err(error) if is_cursor_error(&error) => continue,
-                response => response?,
-            };
-            let (unreadable, len) = (page.unreadable, page.items.len() as u64);
-            let is_unordered = self.listing_state.check_order(&page.items);
-            let merged = self.run_blocking(move |archive| {
-                let is_last = page.has_more == Some(false)
-                    && unreadable == 0
-                    && !is_unordered
-                    && page.items.len() < archive.coverage_state()?.max_page_len;
-                let last = page.items.last().map(|item| EmailId::new(&item.id));
-                let mut merged = merge_page_after(&archive, id, page, is_unordered, sent_at)?;
-                if let (Some(range), Some(last)) = (merged.range, last.filter(|_| is_last)) {
-                    merged.deletions_changed |=
-                        archive.record_end(range.bottom, Some(&last), sent_at)?;
-                }
-                Ok(merged)
-            });
-            let merged = merged.await?;
-            report.add_page(&merged, unreadable);
-            report.older += merged.new.len() as u64;
-            let has_other_mail = merged.purged + merged.too_old < len;
-            return Ok(merged.range.is_some() && has_other_mail);
+            }
         }
         // The listing begins here, or the service knows none of these cursors.
         let refreshed = self.run(Goal::Refresh, &mut |_| ()).await?;
@@ -298,6 +291,47 @@ impl<S: EmailApi> Engine<S> {
             && refreshed.stop_reason != StopReason::OtherListing;
         report.merge(refreshed);
         Ok(is_near_top && is_clear)
+    }
+
+    /// Reads the page after this cursor.
+    async fn confirm_page_after(&self, id: EmailId, report: &mut SyncReport) -> Result<PageAfter> {
+        report.requests += 1;
+        let (sent_at, response) = self.request_page(&Cursor::After(id.clone())).await;
+        let page = match response {
+            Ok(page) if page.items.is_empty() && page.unreadable == 0 => {
+                return Ok(PageAfter::Unknown);
+            }
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                self.run_blocking(move |archive| archive.mark_missing(&id, sent_at))
+                    .await?;
+                return Ok(PageAfter::Unknown);
+            }
+            Err(error) if is_cursor_error(&error) => return Ok(PageAfter::Unknown),
+            response => response?,
+        };
+        let (unreadable, len) = (page.unreadable, page.items.len() as u64);
+        let is_unordered = self.listing_state.check_order(&page.items);
+        let merged = self.run_blocking(move |archive| {
+            let is_last = page.has_more == Some(false)
+                && unreadable == 0
+                && !is_unordered
+                && page.items.len() < archive.coverage_state()?.max_page_len;
+            let last = page.items.last().map(|item| EmailId::new(&item.id));
+            let mut merged = merge_page_after(&archive, id, page, is_unordered, sent_at)?;
+            if let (Some(range), Some(last)) = (merged.range, last.filter(|_| is_last)) {
+                merged.deletions_changed |=
+                    archive.record_end(range.bottom, Some(&last), sent_at)?;
+            }
+            Ok(merged)
+        });
+        let merged = merged.await?;
+        report.add_page(&merged, unreadable);
+        report.older += merged.new.len() as u64;
+        if merged.range.is_some() && merged.purged + merged.too_old == len {
+            return Ok(PageAfter::Purged);
+        }
+        let is_confirmed = merged.range.is_some();
+        Ok(PageAfter::Read { is_confirmed })
     }
 
     /// Retrieves one email. Its absence from the service confirms it too.
