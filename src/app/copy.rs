@@ -334,10 +334,13 @@ impl Model {
     }
 
     /// Says why there is no email or body yet:
-    /// it loads, or the screen has the list alone.
+    /// it loads, that has failed, or the screen has the list alone.
     pub(super) fn describe_not_loaded(&self) -> String {
         if self.reader_follows() {
-            return "the email was not loaded yet; try again".to_owned();
+            return match self.reader_state() {
+                ReaderState::Failed(error) => error.message.clone(),
+                _ => "the email was not loaded yet; try again".to_owned(),
+            };
         }
         self.describe_not_open()
     }

@@ -189,11 +189,13 @@ fn open_part(
 ) -> Result<PartialExport> {
     let (zone, settings) = (&ctx.settings.zone, &ctx.settings);
     // Another archive has other mail.
-    let archive = match &settings.archive {
-        ArchiveLocation::Memory => find_stored_archive(settings).map(ArchiveLocation::Disk),
-        ArchiveLocation::Disk(path) => std::path::absolute(path).map(ArchiveLocation::Disk).ok(),
+    let path = match &settings.archive {
+        ArchiveLocation::Memory => find_stored_archive(settings),
+        ArchiveLocation::Disk(path) => Some(path.clone()),
         ArchiveLocation::Server(_) => None,
     };
+    let path = path.and_then(|path| path.canonicalize().ok());
+    let archive = path.map(ArchiveLocation::Disk);
     let archive = archive.as_ref().unwrap_or(&settings.archive);
     let request = ExportRequest {
         source: format!(

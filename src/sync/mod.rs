@@ -116,7 +116,8 @@ pub(crate) struct BodiesReport {
 }
 
 /// Each request fails if the service or the archive does.
-/// A run keeps the pages before a failure, and reports it as [`StopReason::Failed`] if there are any.
+/// A run keeps the pages before a failure, and reports it as [`StopReason::Failed`] if there are any;
+/// to load older mail, if they have some.
 impl<S: EmailApi> Engine<S> {
     pub(crate) fn new(service: S, archive: Archive, clock: Clock) -> Self {
         Self {

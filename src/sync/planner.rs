@@ -212,6 +212,10 @@ impl Planner {
         }
     }
 
+    pub(super) fn loads_older(&self) -> bool {
+        self.goal == Goal::LoadOlder
+    }
+
     /// Returns the next request, or the reason why the run is over.
     pub(super) fn next_step(&mut self) -> ControlFlow<StopReason, PageRequest> {
         if let Some(reason) = &self.stop_reason {

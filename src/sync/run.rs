@@ -65,6 +65,8 @@ impl SyncRun {
                 self.report.refusal = Some(error.message);
                 PageOutcome::UnknownCursor
             }
+            // Pages of purged emails alone are nothing to keep.
+            Err(error) if self.report.new == 0 && self.planner.loads_older() => return Err(error),
             Err(error) if self.report.pages > 0 => {
                 return Ok((self, Break(StopReason::Failed(error))));
             }

@@ -293,7 +293,9 @@ impl Model {
         };
         if let Some(report) = report {
             search.loaded += report.new;
-            search.requests += 1;
+            // A run passes pages that have only purged emails.
+            let requests = u32::try_from(report.requests).unwrap_or(u32::MAX);
+            search.requests = search.requests.saturating_add(requests.max(1));
         } else {
             self.load_older.running = None;
             let error = self.service.last_error().cloned().unwrap_or_else(|| {
@@ -322,7 +324,8 @@ impl Model {
             LoadOlderGoal::FullScreen => (screen, Priority::Backfill),
         };
         let is_automatic = search.is_automatic();
-        let is_used_up = is_automatic && search.requests >= MAX_AUTOMATIC_REQUESTS;
+        let requests = search.requests;
+        let is_used_up = is_automatic && requests >= MAX_AUTOMATIC_REQUESTS;
         if !counted || total >= target || self.list.is_capped {
             self.load_older.running = None;
         } else if self.covered_filter_start().is_some() {
@@ -330,7 +333,7 @@ impl Model {
             self.notify(self.no_older_mail_text());
         } else if is_used_up {
             self.load_older.running = None;
-            let requests = plural(MAX_AUTOMATIC_REQUESTS.into(), "request");
+            let requests = plural(requests.into(), "request");
             let text = format!("searched older mail with {requests}");
             self.notify_with(&text, Command::LoadOlder, "continues");
         } else {

@@ -78,7 +78,7 @@ pub struct StatisticsState {
     /// When the service last sent its list.
     pub as_of: Option<Timestamp>,
     /// The line to select once they are computed.
-    returns_to: Option<Node>,
+    returns_to: Option<Box<StatisticsItem>>,
     /// The lines whose emails were shown, to go back to them, the latest last.
     origins: Vec<Origin>,
 }
@@ -86,7 +86,7 @@ pub struct StatisticsState {
 /// A line of the statistics that leads to the emails of a filter.
 #[derive(Debug, Clone, PartialEq)]
 struct Origin {
-    line: Node,
+    line: StatisticsItem,
     leads_to: Filter,
     before: HistoryEntry,
 }
@@ -250,15 +250,18 @@ impl Model {
             return change(self);
         };
         let selected = self.statistics_items().into_iter().nth(index);
-        let is_time = selected.as_ref().is_some_and(|it| it.section.is_time());
-        let line = selected.map(|it| it.node);
-        let line = line.or_else(|| self.statistics.returns_to.clone());
+        let returns_to = || self.statistics.returns_to.as_deref().cloned();
+        let line = selected.or_else(returns_to);
         change(self);
+        let Some(line) = line else {
+            return;
+        };
         let items = self.statistics_items();
-        match items.iter().position(|it| Some(&it.node) == line.as_ref()) {
+        let is_same = |it: &StatisticsItem| it.label == line.label && it.node == line.node;
+        match items.iter().position(is_same) {
             Some(index) => self.select_in_chooser(index),
             // Other times than before are here.
-            None if is_time => self.select_in_chooser(0),
+            None if line.section.is_time() => self.select_in_chooser(0),
             None => {}
         }
     }
@@ -277,7 +280,7 @@ impl Model {
         let origins = &mut self.statistics.origins;
         origins.retain(|origin| origin.leads_to != leads_to);
         origins.push(Origin {
-            line: item.node,
+            line: item,
             leads_to,
             before,
         });
@@ -302,7 +305,7 @@ impl Model {
         self.restore_entry(origin.before);
         self.record_history(here);
         self.open_statistics();
-        self.statistics.returns_to = Some(origin.line);
+        self.statistics.returns_to = Some(Box::new(origin.line));
     }
 
     /// Shows all mail, from which nothing leads back to statistics.

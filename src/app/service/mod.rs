@@ -374,7 +374,7 @@ impl ServiceStatus {
         now: Timestamp,
     ) -> (Option<SyncReport>, Option<Effect>) {
         let before = self.coverage.clone();
-        let report = self.apply_result(check_older_pages(result), now);
+        let report = self.apply_result(result, now);
         if let Some(report) = &report {
             self.exhausted = report.new == 0 && self.coverage == before;
         }
@@ -428,9 +428,7 @@ impl ServiceStatus {
         let before = self.coverage.clone();
         self.backfill.is_day_used_up = matches!(result, Ok(BackfillStep::DayLimit));
         let report = match result {
-            Ok(BackfillStep::Loaded(report)) => {
-                self.apply_result(check_older_pages(Ok(*report)), now)
-            }
+            Ok(BackfillStep::Loaded(report)) => self.apply_result(Ok(*report), now),
             Ok(BackfillStep::OtherProcess | BackfillStep::DayLimit) => None,
             Err(error) => self.apply_result(Err(error), now),
         };
@@ -511,16 +509,6 @@ impl ServiceStatus {
             _ => error.cooldown(),
         };
         cooldown.max(backoff.min(max))
-    }
-}
-
-/// An error if a request has failed, and those before it found only purged emails:
-/// the end of the list was not reached.
-fn check_older_pages(result: Result<SyncReport>) -> Result<SyncReport> {
-    let report = result?;
-    match report.stop_reason {
-        StopReason::Failed(error) if report.new == 0 => Err(error),
-        _ => Ok(report),
     }
 }
 

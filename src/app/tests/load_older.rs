@@ -10,7 +10,7 @@ use crate::app::{Effect, Message, RequestId, RequestKind, TimerKind};
 use crate::archive::{Coverage, WindowAnchor};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, EmailId};
-use crate::sync::{StopReason, SyncReport};
+use crate::sync::SyncReport;
 use crate::view::tests::screen;
 
 #[test]
@@ -105,21 +105,6 @@ fn older_search_ends_when_service_fails() {
     assert_eq!(app.model.load_older.running, None);
     assert!(app.model.notice_text().is_some());
     app.settle();
-}
-
-#[test]
-fn failure_below_purged_emails_is_no_end_of_the_list() {
-    let mut app = AppHarness::at_rest(120, 40, FakeService::with_emails(50).older(3));
-    let request = request_older(&mut app);
-    let error = Error::new(ErrorKind::Unreachable, "no route");
-    let report = SyncReport {
-        coverage: app.model.service.coverage.clone().unwrap(),
-        stop_reason: StopReason::Failed(error),
-        ..SyncReport::default()
-    };
-    app.happen(Message::OlderLoaded(request, Ok(report)));
-    assert!(app.model.can_load_older());
-    assert!(app.model.service.error.is_some());
 }
 
 #[test]

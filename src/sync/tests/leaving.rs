@@ -7,6 +7,7 @@ use super::SyncEnv;
 use super::sim::{Dates, ServiceFault, address};
 use super::truth::Action;
 use crate::archive::{Coverage, PurgeTarget};
+use crate::error::ErrorKind;
 use crate::mail::EmailId;
 use crate::sync::{StopReason, SyncDepth, SyncReport};
 
@@ -38,6 +39,10 @@ fn with_purged(mails: usize, pages: usize, purged: std::ops::Range<usize>) -> Sy
 #[test]
 fn older_mail_is_loaded_below_purged_pages() {
     let env = with_purged(1500, 9, 200..900);
+    let faults = [None, None, Some(ServiceFault::Unreachable)];
+    env.sim.state().faults = faults.into();
+    let error = env.run(env.engine.load_older());
+    assert_eq!(error.unwrap_err().kind, ErrorKind::Unreachable);
     assert_eq!(env.load_older().new, 100);
 }
 
