@@ -16,7 +16,13 @@ const MAX_SIZE: u64 = 200 << 20;
 
 pub(crate) struct AccessLog {
     path: PathBuf,
-    file: Mutex<RotatingFile>,
+    file: Mutex<LogFile>,
+}
+
+struct LogFile {
+    file: RotatingFile,
+    /// Whether the last line may be cut off: before the first write, and after one that failed.
+    may_be_cut: bool,
 }
 
 /// One request. It has no key, and nothing of a query but ids of emails.
@@ -49,19 +55,24 @@ impl AccessLog {
         }
         Ok(Self {
             path: path.to_owned(),
-            file: Mutex::new(RotatingFile::open(path, MAX_SIZE)?),
+            file: Mutex::new(LogFile {
+                file: RotatingFile::open(path, MAX_SIZE)?,
+                may_be_cut: true,
+            }),
         })
     }
 
     pub(super) fn write(&self, access: &Access<'_>) -> io::Result<()> {
-        let mut file = lock(&self.file);
+        let mut log = lock(&self.file);
         let mut line = Vec::new();
-        if ends_within_line(&self.path).unwrap_or(false) {
+        if log.may_be_cut && ends_within_line(&self.path).unwrap_or(false) {
             line.push(b'\n');
         }
         serde_json::to_writer(&mut line, access)?;
         line.push(b'\n');
-        file.write_all(&line)
+        let written = log.file.write_all(&line);
+        log.may_be_cut = written.is_err();
+        written
     }
 }
 

@@ -63,7 +63,7 @@ enum ConfirmRequest {
 enum PageAfter {
     /// The service does not know the cursor.
     Unknown,
-    /// It has only emails that were purged, so none of the rows below the cursor.
+    /// It has only emails that were purged or are too old, so no row of the archive.
     Purged,
     Read {
         is_confirmed: bool,

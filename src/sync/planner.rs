@@ -222,7 +222,7 @@ impl Planner {
             return Break(reason.clone());
         }
         if self.pages >= self.max_pages() {
-            // What is purged was known before, and so is what is older: nothing else is new.
+            // A purged email was known before, and so is the mail below it.
             let is_purged = self.goal == Goal::Refresh && self.continuation.is_some();
             return Break(if is_purged {
                 StopReason::Done
